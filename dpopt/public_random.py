@@ -34,15 +34,18 @@ def permutation(stream: PublicRandom, length: int) -> NDArray[np.int64]:
 def _order(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the stable order of words: numbers are sorted faster than their places, which are put in their low bits.
 
-    The order can be another one only where the high bits of two are equal.
+    Only words whose high bits are equal, hardly any, are sorted once more.
     """
     bits = np.uint64(words.size.bit_length())
     packed = words >> bits << bits | np.arange(words.size, dtype=np.uint64)
     packed.sort()
     high = packed >> bits
-    if (high[1:] == high[:-1]).any():
-        return np.argsort(words, kind="stable")
-    return (packed ^ high << bits).astype(np.int64)
+    order = (packed ^ high << bits).astype(np.int64)
+    equal = np.flatnonzero(high[1:] == high[:-1])
+    if equal.size:
+        equal = np.union1d(equal, equal + 1)
+        order[equal] = order[equal][np.lexsort((order[equal], words[order[equal]]))]
+    return order
 
 
 _SORTED_AT_ONCE, _DRAWN_AT_ONCE = 2**21, 2**16

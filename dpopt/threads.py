@@ -6,47 +6,77 @@ Compiled kernels run without the interpreter's lock, so that pieces of one array
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 from typing import TypeVar, cast
 
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+_Other = TypeVar("_Other")
 USUAL = 1 if os.environ.get("DPOPT_THREADS") == "1" else 2
 """Threads that share the work of a run. ``DPOPT_THREADS=1`` leaves it to one, where many processes share the cores: threads
 that wait for each other would take turns there. No result depends on it."""
 STEPS = 20  # shares that are reported: 1/20, 2/20, ..., 1
 
 
+_idle: list[ThreadPoolExecutor] = []
+"""Helpers of one thread each, kept for the next work: to start a thread can take longer than a round of a run."""
+if hasattr(os, "register_at_fork"):  # a copy of this process has none of its threads
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
 def in_threads(
     run: Callable[[slice], None], size: int, step: int, threads: int, progress: Callable[[float], None] | None
 ) -> None:
-    """Run `run` on all pieces of range(size), `step` long, in threads if there is more than one piece.
-
-    `progress` is called in the caller's thread with the share that is done, after each piece; if there is no piece, not
-    at all.
-    """
+    """Run `run` on all pieces of range(size), `step` long; threads and progress as for `map_in_threads`."""
     pieces = [slice(start, min(start + step, size)) for start in range(0, size, step)]
-    if threads <= 1 or len(pieces) <= 1:
-        for piece in pieces:
-            run(piece)
-            if progress is not None:
-                progress(piece.stop / size)
-        return
-    with ThreadPoolExecutor(max_workers=min(threads, len(pieces))) as pool:
-        futures = [pool.submit(run, piece) for piece in pieces]
+    map_in_threads(run, pieces, threads, progress)
+
+
+def map_in_threads(
+    work: Callable[[_Item], _Made],
+    items: Sequence[_Item],
+    threads: int,
+    progress: Callable[[float], None] | None = None,
+) -> list[_Made]:
+    """Return the result of `work` for each item; the caller's thread and others take one item after the other.
+
+    As many items as threads are worked on at once, and may wait for each other. `progress` is called in the caller's
+    thread with the share that is done, not after each item.
+    """
+    left, found = list(enumerate(items))[::-1], dict[int, _Made]()
+
+    def go_on(tell: Callable[[float], None] | None) -> None:
         try:
-            # Reported in order: a piece once all before it are done, which is early enough.
-            for piece, future in zip(pieces, futures, strict=True):
-                future.result()
-                if progress is not None:
-                    progress(piece.stop / size)
-        except BaseException:  # an interruption too: do not work on to the end
-            pool.shutdown(wait=False, cancel_futures=True)
+            while (taken := _last_of(left)) is not None:
+                found[taken[0]] = work(taken[1])
+                if tell is not None:
+                    tell(len(found) / len(items))
+        except BaseException:  # an interruption too: no thread begins another item
+            left.clear()
             raise
 
+    helpers = [_last_of(_idle) or ThreadPoolExecutor(1) for _ in range(1, min(threads, len(items)))]
+    others = [helper.submit(go_on, None) for helper in helpers]
+    try:
+        go_on(progress)
+    finally:
+        wait(others)
+        _idle.extend(helpers)
+    for other in others:
+        other.result()
+    if helpers and progress is not None:
+        progress(1.0)
+    return [found[place] for place in range(len(items))]
 
-_Made = TypeVar("_Made")
-_Other = TypeVar("_Other")
+
+def _last_of(held: list[_Item]) -> _Item | None:
+    """Take the last one off a list that other threads use; None if it is empty."""
+    try:
+        return held.pop()
+    except IndexError:
+        return None
 
 
 def side_by_side(first: Callable[[], _Made], second: Callable[[], _Other], ended: Event) -> tuple[_Made, _Other]:

@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import Accountant, columns_of
+from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
@@ -28,12 +28,12 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError
 from dpopt.files.codec import decode
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
-from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.measurements.bin_measurement import SumsInRounds
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed
-from tests.exact_distribution import exp_minus
-from tests.exact_loss import ORDERS, Divergences, as_decimal, check_divergences
+from tests.exact_distribution import gaussian_logs, laplace_tail
+from tests.exact_loss import Divergences, as_decimal, check_divergences, check_rho
 from tests.exact_measuring_loss import log_moment
 from tests.tiny_runs import EventJournal, trusted
 
@@ -219,7 +219,7 @@ def check_game(game: CountingGame) -> float:
         moves = set(sorted(found, key=lambda each: _loss(each, 1 if pure else 2))[-game.most :])
     if pure:
         return max(float(check_divergences(charges, divergences(one))) for one in moves)
-    return max(_concentrated_share(charges, partial(moment, one)) for one in moves)
+    return max(check_rho(charges, partial(moment, one)) for one in moves)
 
 
 def _loss(moves: Moves, power: int) -> float:
@@ -269,15 +269,6 @@ def moment(moves: Moves, order: float) -> float:
     return sum(log_moment(scale, tuple(map(abs, one)), order) for scale, one in moves)
 
 
-def _concentrated_share(charges: Sequence[Charge], log: Callable[[float], float]) -> float:
-    charged, reached = columns_of(charges).rho(), 0.0
-    for order in ORDERS:
-        rho = log(order) / (order * (order - 1))
-        assert rho <= charged * (1 + 1e-9), f"order {order}: rho {rho}, charged {charged}"
-        reached = max(reached, rho / charged)
-    return reached
-
-
 First = tuple[int, int, float]
 
 
@@ -308,31 +299,16 @@ def _adaptive_concentrated_share(last: int, charges: Sequence[Charge], first: Fi
         parts = order * gaussian_logs(values, a, scale) + (1 - order) * gaussian_logs(values, b, scale)
         return float(np.logaddexp.reduce(parts + after[np.clip(values, 0, last)]))
 
-    return _concentrated_share(charges, log)
+    return check_rho(charges, log)
 
 
 @lru_cache(maxsize=10_000)
 def laplace_cells(centre: int, scale: float, low: int, high: int) -> list[Fraction]:
     """Return P(X <= low), P(X = low + 1), ..., P(X >= high) of discrete Laplace noise around a centre from low to high."""
-    ratio = exp_minus(1 / Fraction(scale))
-
-    def beyond(distance: int) -> Fraction:
-        """Return P(X >= centre + distance) for a distance of at least 0."""
-        return ratio**distance / (1 + ratio)
-
-    def at_least(value: int) -> Fraction:
-        return beyond(value - centre) if value >= centre else 1 - beyond(centre - value + 1)
-
     assert low <= centre <= high
     assert low < high
-    levels = [Fraction(1), *(at_least(value) for value in range(low + 1, high + 1)), Fraction(0)]
-    return [above - below for above, below in pairwise(levels)]
-
-
-def gaussian_logs(values: NDArray[np.int64], centre: int, scale: float) -> NDArray[np.float64]:
-    """Return ln of the probabilities of discrete Gaussian noise around a centre."""
-    exponents = -((values - float(centre)) ** 2) / (2 * scale**2)
-    return np.asarray(exponents - np.logaddexp.reduce(exponents))
+    tails = (laplace_tail(value - centre, scale) for value in range(low + 1, high + 1))
+    return [above - below for above, below in pairwise([Fraction(1), *tails, Fraction(0)])]
 
 
 # Histograms and graphs.

@@ -42,6 +42,19 @@ def logarithm(ratio: Fraction) -> Decimal:
     return _LN.ln(_LN.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
 
 
+@lru_cache(maxsize=20_000)
+def laplace_tail(distance: int, scale: float) -> Fraction:
+    """Return P(X >= distance) of discrete Laplace noise."""
+    ratio = exp_minus(1 / Fraction(scale))
+    return ratio**distance / (1 + ratio) if distance >= 0 else 1 - ratio ** (1 - distance) / (1 + ratio)
+
+
+def gaussian_logs(values: NDArray[np.number], centre: float, scale: float) -> NDArray[np.float64]:
+    """Return ln of the probabilities of discrete Gaussian noise around a centre."""
+    exponents = -((values - float(centre)) ** 2) / (2 * scale**2)
+    return np.asarray(exponents - np.logaddexp.reduce(exponents))
+
+
 @lru_cache(maxsize=64)
 def table_form(step: Decimal, size: int, depth: int) -> tuple[int, int]:
     """Return (clamp, bits): the largest distance with exp(-step / size * distance) >= 2**-depth, and how it is split."""

@@ -131,6 +131,31 @@ class Points:
             start = low + 1
 
 
+def responder_of(workload: Workload, plan: FemPlan, *, work: int, threads: int = 1) -> PerturbedResponder:
+    """Return what searches the records of a plan's batches."""
+    search, sizes = get_solver("local-search"), workload.schema.sizes
+    return PerturbedResponder(
+        queries=workload.queries,
+        sizes=sizes,
+        possible=np.ones(int(sizes.sum()), dtype=np.bool_),
+        solver=search,
+        fallback=search,
+        limits=SolveLimits(work=work, seed=plan.seed, threads=threads),
+        records=plan.records,
+        scale=plan.scale,
+    )
+
+
+def curator_of(
+    workload: Workload, plan: FemPlan, table: Table, journal: Any, words: RandomWords | None = None
+) -> tuple[FemCurator, Ledger]:
+    """Return the private side of a plan and its ledger, in which the plan is reserved."""
+    ledger, dataset = Ledger(plan.budget, plan.relation), dataset_of(workload.schema, table)
+    ledger.reserve(plan.charges())
+    how: dict[str, Any] = {"size": plan.size, "range_": plan.selection_range, "records": plan.records, "words": words}
+    return FemCurator(dataset, workload.queries, ledger, journal, **how), ledger
+
+
 @dataclass(frozen=True)
 class FemGame(RunGame):
     """A plan on a workload, small enough to enumerate."""
@@ -151,31 +176,7 @@ class FemGame(RunGame):
 
     @cached_property
     def responder(self) -> PerturbedResponder:
-        search, sizes = get_solver("local-search"), self.workload.schema.sizes
-        return PerturbedResponder(
-            queries=self.workload.queries,
-            sizes=sizes,
-            possible=np.ones(int(sizes.sum()), dtype=np.bool_),
-            solver=search,
-            fallback=search,
-            limits=SolveLimits(work=5, seed=self.plan.seed, threads=1),
-            records=self.plan.records,
-            scale=self.plan.scale,
-        )
-
-    def curator(self, table: Table, journal: EventJournal) -> tuple[FemCurator, Ledger]:
-        """Return the private side and its ledger, in which the plan is reserved."""
-        ledger = Ledger(self.plan.budget, self.plan.relation)
-        ledger.reserve(self.plan.charges())
-        return FemCurator(
-            dataset_of(self.workload.schema, table),
-            self.workload.queries,
-            ledger,
-            journal,
-            size=self.plan.size,
-            range_=self.plan.selection_range,
-            records=self.plan.records,
-        ), ledger
+        return responder_of(self.workload, self.plan, work=5)
 
     def play(
         self, table: Table, script: Sequence[int] = (), *, events: list[str] | None = None
@@ -183,7 +184,7 @@ class FemGame(RunGame):
         """Play one run with the selections of the script; what happens is added to the events."""
         watch = Watch(script, [] if events is None else events)
         journal = EventJournal(watch.events)
-        curator, ledger = self.curator(table, journal)
+        curator, ledger = curator_of(self.workload, self.plan, table, journal)
         with watch.selecting(self.signed):
             batches = run(Walk(ledger, curator, journal), self.plan, self.responder)
         return watch, ledger, batches

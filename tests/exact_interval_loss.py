@@ -18,7 +18,6 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.accounting.accountants import columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.mechanisms.noise import Noise
@@ -28,8 +27,8 @@ from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.release_intervals import release_partition
 from dpopt.synopses.intervals.split_plan import SplitPlan
 from tests.exact_counts_loss import AMPLE, ROWS, Counts, Pair, record_neighbours, stated
-from tests.exact_distribution import exp_minus, logarithm
-from tests.exact_loss import ORDERS
+from tests.exact_distribution import laplace_tail, logarithm
+from tests.exact_loss import check_rho
 from tests.exact_measuring_loss import log_moment
 from tests.tiny_runs import trusted
 
@@ -172,13 +171,6 @@ def split_game(plan: SplitPlan) -> SearchGame:
 
 
 @cache
-def laplace_tail(distance: int, scale: float) -> Fraction:
-    """Return P(X >= distance) of discrete Laplace noise."""
-    ratio = exp_minus(1 / Fraction(scale))
-    return ratio**distance / (1 + ratio) if distance >= 0 else 1 - ratio ** (1 - distance) / (1 + ratio)
-
-
-@cache
 def gaussian_tail(distance: int, scale: float) -> Fraction:
     """Return P(X >= distance) of discrete Gaussian noise, to 14 digits of the smaller tail."""
     width = int(60 * scale) + abs(distance) + 2
@@ -229,8 +221,8 @@ def _share(game: SearchGame, first: Known, second: Known) -> float:
         )
         assert loss <= charged * (1 + ROUNDING), f"lost {loss}, charged {charged}"
         return loss / charged
-    charged, reached = columns_of(charges).rho(), 0.0
-    for order in ORDERS:
+
+    def log_moment_of_all(order: float) -> float:
         terms = []
         for key, (path, distribution) in first.items():
             other, other_distribution = second[key]
@@ -239,10 +231,9 @@ def _share(game: SearchGame, first: Known, second: Known) -> float:
                 sensitivity = tuple(abs(x - y) for x, y in zip(a, b, strict=True))
                 moment += log_moment(scale, sensitivity, order)
             terms.append(moment)
-        rho = float(np.logaddexp.reduce(terms)) / (order * (order - 1))
-        assert rho <= charged * (1 + 1e-7), f"order {order}: rho {rho}, charged {charged}"
-        reached = max(reached, rho / charged)
-    return reached
+        return float(np.logaddexp.reduce(terms))
+
+    return check_rho(charges, log_moment_of_all, slack=1e-7)
 
 
 def _moves(path: Path, other: Path) -> Iterator[float]:

@@ -344,6 +344,16 @@ def check_renyi(rho: float, apart: Divergences) -> None:
         assert divergence <= rho * order * (1 + 1e-9) + 1e-13, f"order {order}: {divergence}, rho {rho}"
 
 
+def check_rho(charges: Sequence[Charge], log_moment: Callable[[float], float], slack: float = 1e-9) -> float:
+    """Assert that rho covers the divergence of each order, given ln of its moment; return the largest share used up."""
+    charged, reached = columns_of(charges).rho(), 0.0
+    for order in ORDERS:
+        rho = log_moment(order) / (order * (order - 1))
+        assert rho <= charged * (1 + slack), f"order {order}: rho {rho}, charged {charged}"
+        reached = max(reached, rho / charged)
+    return reached
+
+
 def check_game(game: Game, sizes: Sequence[int]) -> Decimal:
     """Check every pair of neighbours; return the largest share of the charged pure epsilon that a pair uses up."""
     pairs = neighbours(game, sizes)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import log
 
 import numpy as np
@@ -22,8 +22,8 @@ from dpopt.accounting.dualquery import SAMPLER_SLACK
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.selections.selection import Selection
-from tests.exact_distribution import logarithm
-from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
+from tests.exact_distribution import gaussian_logs, logarithm
+from tests.exact_loss import DIGITS, as_decimal, check_losses, check_rho
 from tests.tiny_measuring import distinct_pairs, distribution_of_selection, measured_counts
 from tests.tiny_runs import REPLACE, Table
 
@@ -52,21 +52,14 @@ def check_selection(what: Selection, relation: NeighbouringRelation) -> Decimal:
 def check_measurement(what: Measurement, relation: NeighbouringRelation, charge: Charge) -> float:
     """Check all neighbours; return the largest share of the charged parameter that a pair uses up."""
     reached = 0.0
-    for moves, scale in all_moves(what, relation):
+    for moves, scale in {moves_between(what, relation, *pair) for pair in pairs(relation)}:
         if what.gaussian:
-            rho = max(log_moment(scale, moves, order) / (order * (order - 1)) for order in ORDERS)
-            assert rho <= charge.parameter * (1 + 1e-9), f"rho {rho}, charged {charge.parameter}"
-            reached = max(reached, rho / charge.parameter)
+            reached = max(reached, check_rho([charge], partial(log_moment, scale, moves)))
         else:
             epsilon = Fraction(sum(moves)) / Fraction(scale)
             assert epsilon <= Fraction(charge.parameter), f"epsilon {epsilon}, charged {charge.parameter}"
             reached = max(reached, float(epsilon / Fraction(charge.parameter)))
     return reached
-
-
-def all_moves(what: Measurement, relation: NeighbouringRelation) -> set[tuple[tuple[int, ...], float]]:
-    """Return by how much the counts of neighbours differ, and the scale of the noise that they get."""
-    return {moves_between(what, relation, *pair) for pair in pairs(relation)}
 
 
 @lru_cache(maxsize=100_000)
@@ -89,12 +82,8 @@ def log_moment(scale: float, moves: Sequence[int], order: float) -> float:
 @lru_cache(maxsize=10_000)
 def _log_moment(scale: float, move: int, order: float) -> float:
     reach = np.arange(-int(60 * scale) - 2000, int(60 * scale) + 2001, dtype=np.float64)
-
-    def logs(shift: int) -> NDArray[np.float64]:
-        exponents = -((reach - shift) ** 2) / (2 * scale**2)
-        return np.asarray(exponents - np.logaddexp.reduce(exponents))
-
-    return float(np.logaddexp.reduce(order * logs(0) + (1 - order) * logs(move)))
+    logs = order * gaussian_logs(reach, 0, scale) + (1 - order) * gaussian_logs(reach, move, scale)
+    return float(np.logaddexp.reduce(logs))
 
 
 def check_selection_and_measurement(
@@ -131,13 +120,12 @@ def joint_loss(
         found = max(log(a / b) + sum(m) / scale for a, b, m in zip(one, two, moves, strict=True))
         assert found <= charged * (1 + 1e-12) + SAMPLER_SLACK, f"pure loss {found}, charged {charged}"
         return found / charged
-    rho, share = columns_of(charges).rho(), 0.0
-    for order in ORDERS:
+
+    def joint_moment(order: float) -> float:
         parts = [
             order * log(a) + (1 - order) * log(b) + log_moment(scale, m, order)
             for a, b, m in zip(one, two, moves, strict=True)
         ]
-        found = float(np.logaddexp.reduce(parts)) / (order - 1) / order
-        assert found <= rho * (1 + 1e-9), f"order {order}: rho {found}, charged {rho}"
-        share = max(share, found / rho)
-    return share
+        return float(np.logaddexp.reduce(parts))
+
+    return check_rho(charges, joint_moment)

@@ -22,8 +22,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.small_database.universe import Universe
 from dpopt.private.curators.net_curator import NetCurator
+from dpopt.private.mechanisms.net.net_boxes import draw_listed, multiset_of
 from dpopt.private.mechanisms.net.net_distribution import Multisets
-from dpopt.private.mechanisms.net.net_draw import draw_listed, multiset_of
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.queries.workloads.workload import Workload
 from tests.exact_fem_loss import Points, range_between
@@ -96,7 +96,7 @@ class NetGame:
             return draw_listed(distances, weight, source)
 
         curator, ledger = self.curator(table)
-        with mock.patch("dpopt.private.mechanisms.net.net_draw.draw_listed", watching):
+        with mock.patch("dpopt.private.mechanisms.net.net_boxes.draw_listed", watching):
             self.select(curator)
         assert len(watched) == 1, f"drawn {len(watched)} times"
         point, owned = Point(), [0] * len(self.outputs)
@@ -107,7 +107,7 @@ class NetGame:
             assert point.drawn == 1, f"drawn {point.drawn} times"
             return place
 
-        with mock.patch("dpopt.private.mechanisms.net.net_draw.whole_below", point.whole_below):
+        with mock.patch("dpopt.private.mechanisms.net.net_boxes.whole_below", point.whole_below):
             distances, weight = watched[0]
             for rank, points in point.intervals(drawn, lambda rank: weight(int(distances[rank]))):
                 owned[self.place_of(rank)] += points

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from decimal import localcontext
-from fractions import Fraction
 from unittest import mock
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.charges import Charge, ChargeKind
+from dpopt.accounting.charges import Charge
 from dpopt.files.codec import decode
 from dpopt.releases.measured_size import PastSize, measure_size
 from dpopt.transcript.journal import Entry
-from tests.exact_counts_loss import Drawn, Watching, laplace_cells
-from tests.exact_loss import DIGITS, ORDERS, as_decimal, check_losses
-from tests.exact_measuring_loss import log_moment
+from tests.exact_counts_loss import CountingGame, Watching
+from tests.exact_counts_loss import check_game as check_counts
 from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of, trusted
 
 SCHEMA = bits_schema(1)
@@ -33,31 +30,13 @@ def table(rows: int) -> Table:
 
 def check_size(budget: Budget) -> float:
     """Check all neighbours of one to five records; return the largest share of the charge that a pair uses up."""
-    return max(_share(budget, rows) for rows in range(1, 5))
+    pairs = [(rows, rows + 1) for rows in range(1, 5)]
+    return check_counts(CountingGame(pairs, lambda rows, noise: [measured(budget, rows, noise)[0]]))
 
 
-def _share(budget: Budget, rows: int) -> float:
-    (one, charge, _), (two, other, _) = played(budget, rows), played(budget, rows + 1)
-    assert charge == other
-    assert {one.distribution, two.distribution} == {"Gaussian" if charge.kind is ChargeKind.CONCENTRATED else "Laplace"}
-    assert one.scale == two.scale
-    (low,), (high,) = one.counts, two.counts
-    if charge.kind is ChargeKind.CONCENTRATED:
-        rho = max(log_moment(one.scale, [high - low], order) / (order * (order - 1)) for order in ORDERS)
-        assert rho <= charge.parameter * (1 + 1e-9), f"rho {rho}, charged {charge.parameter}"
-        return rho / charge.parameter
-    distributions: list[list[Fraction]] = [laplace_cells(n, one.scale, low, high) for n in (low, high)]
-    with localcontext(DIGITS):
-        return float(
-            check_losses((charge,), *([as_decimal(share) for share in distribution] for distribution in distributions))
-        )
-
-
-def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Drawn, Charge, list[Entry]]:
-    """Return what was drawn, what it was charged, and what went on file; charge, draw and file in this order."""
-    events: list[str] = []
-    noise, journal = Watching(events=events), EventJournal(events)
-    dataset = dataset_of(SCHEMA, table(rows))
+def measured(budget: Budget, rows: int, noise: Watching, past: PastSize | None = None) -> tuple[Charge, list[Entry]]:
+    """Measure; return what was charged and what went on file; charge, draw and file in this order."""
+    journal, dataset = EventJournal(noise.events), dataset_of(SCHEMA, table(rows))
     with (
         mock.patch("dpopt.private.curators.door.is_trusted", trusted),
         mock.patch("dpopt.releases.measured_size.LEAST_DEVIATIONS", -1e9),
@@ -65,10 +44,10 @@ def played(budget: Budget, rows: int, past: PastSize | None = None) -> tuple[Dra
         size = measure_size(dataset, budget, journal, PastSize() if past is None else past, noise=noise)
     assert len(noise.drawn) == 1, f"drawn {len(noise.drawn)} times"
     expected = ["journal charge", noise.drawn[0].distribution, "journal measurement"]
-    assert events == (expected if past is None or past.torn else expected[1:]), events
+    assert noise.events == (expected if past is None or past.torn else expected[1:]), noise.events
     entries: list[Entry] = journal.memory.entries
     charge = size.budget.earlier[-1]
     filed = [decode(Charge, entry["charge"], "a charge") for entry in entries if entry["kind"] == "charge"]
     assert filed in ([charge], []), f"on file {filed}, charged {charge}"
     assert size.number == max(1, int(entries[-1]["values"][0]))
-    return noise.drawn[0], charge, entries
+    return charge, entries

@@ -15,7 +15,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.curators.matrix_curator import MatrixCurator
+from dpopt.private.curators.net_curator import MatrixCurator
 from dpopt.queries.condition import Condition
 from dpopt.synopses.optimal_count import CountPlan, plan_count
 from tests.scripted_words import ScriptedWords

@@ -89,7 +89,7 @@ class TinyRound:
     def distribution_of_queries(self, public: NDArray[np.int64], *, number: int = 1) -> Distribution:
         """Select, and return the probability of each signed query, read off the real draw."""
         points, distributions = Points(), list[Distribution]()
-        original = self.curator._queries.draw
+        original = self.curator._queries.draw_against
 
         def draw(answers: NDArray[np.int64], words: object) -> int:
             self.events.append("draw")
@@ -109,8 +109,8 @@ class TinyRound:
             return 0
 
         with (
-            mock.patch("dpopt.private.selections.multiplicative_scores.uniform_below", points.uniform_below),
-            mock.patch.object(self.curator._queries, "draw", draw),
+            mock.patch("dpopt.private.selections.query_selection.uniform_below", points.uniform_below),
+            mock.patch.object(self.curator._queries, "draw_against", draw),
         ):
             self.curator.select_query(public, round=number)
         return distributions[0]
@@ -126,7 +126,7 @@ class TinyRound:
             weights.extend(found)
             return 0
 
-        with mock.patch("dpopt.private.selections.multiplicative_scores.draw_candidate", draw):
+        with mock.patch("dpopt.private.curators.multiplicative_curator.draw_candidate", draw):
             self.curator.select_marginal(
                 public, score=score, penalties=np.array(penalties, dtype=np.int64), round=number
             )

@@ -18,15 +18,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpopt.accounting.accountants import ChargeColumns, Composition, columns_of
+from dpopt.accounting.accountants import ChargeColumns, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind, check_whole, is_number
 from dpopt.accounting.conversions import Floats
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
 from dpopt.errors import AccountingError
 
 MOST_ROUNDS = 1_000_000
-
-
 SAMPLER_SLACK = 2.0**-49
 LARGEST_STEP = 1e9
 MECHANISM = "DualQuery draw (exponential mechanism)"
@@ -36,20 +34,10 @@ _UPWARD = 1.0 + 2.0**-50  # eight roundings; five happen (eta itself, two produc
 
 
 def draw_range(round_index: int, eta: float, n: int, relation: NeighbouringRelation) -> float:
-    """Return the bounded range of one draw of round `round_index`, sampler slack included, rounded up.
+    """Return the bounded range of one draw of round t (`round_index`), from 1, sampler slack included, rounded up.
 
-    0 for t = 1; else 2 eta (t - 1)/n + 2^-49 (replace-one) or eta (t - 1)/n0 + 2^-49 (add-remove).
-
-    Parameters
-    ----------
-    round_index
-        t, from 1.
-    eta
-        Step of the multiplicative weights, above 0.
-    n
-        Public number of records (replace-one) or public n0 (add-remove), at least 1.
-    relation
-        The neighbouring relation that the range is for.
+    0 for t = 1; else 2 eta (t - 1)/n + 2^-49 (replace-one) or eta (t - 1)/n0 + 2^-49 (add-remove). `eta` is the step of
+    the multiplicative weights, above 0, and `n` the public number of records, or n0.
 
     Source: Gaboardi et al. 2014, DualQuery, proof of Theorem 4.2; Dong, Durfee, Rogers 2020.
     """
@@ -74,21 +62,19 @@ def plan_charges(rounds: int, draws: int, eta: float, n: int, relation: Neighbou
     return tuple(_charge(t, draws, value, relation) for t, value in enumerate(ranges.tolist(), start=1))
 
 
-def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in their usual order)
+def run_columns(
     rounds: int,
     draws: int,
     eta: float,
     n: int,
     relation: NeighbouringRelation,
-    accountant: Composition,
-    delta: float,
     extra: Sequence[Charge] = (),
     *,
     group: int = 1,
-) -> float:
-    """Return an epsilon such that a whole DualQuery run is (epsilon, delta)-differentially private.
+) -> ChargeColumns:
+    """Return the charges of a whole DualQuery run, and others of the same run, for units of up to `group` records.
 
-    The guarantee is under `relation`. With e_t the range of a draw in round t (`draw_range`) and s = `draws`:
+    Their totals are guarantees under `relation`. With e_t the range of a draw in round t (`draw_range`) and s = `draws`:
 
         pure       s sum e_t
                    = eta T (T - 1) s / n under replace-one (Theorem 4.2)
@@ -99,72 +85,25 @@ def dualquery_epsilon(  # noqa: PLR0917 (the parameters of the theorems, in thei
         gdp        mu^2 = (s + pi/2 - 1) sum e_t^2 / 4, then `gdp_epsilon`;
                    the constant is verified numerically, not proved (see `Accountant`)
 
-    each plus the sampler slack. Equals `columns_of(plan_charges(...) + extra).epsilon(accountant, delta)` bit for bit.
-
-    Parameters
-    ----------
-    rounds, draws
-        T and s, at least 1.
-    eta, n, relation
-        As in `draw_range`.
-    accountant, delta
-        As in `ChargeColumns.epsilon`.
-    extra
-        Other charges of the same run, under the same relation.
-    group
-        How many records belong to one unit of privacy at most (`ChargeColumns.for_groups`).
+    each plus the sampler slack. They equal those of `columns_of(plan_charges(...) + extra)` bit for bit. Parameters as in
+    `draw_range`; T and s are at least 1.
 
     Source: Gaboardi et al. 2014, DualQuery, Theorems 4.2 and 4.3; Cesar, Rogers 2021; Canonne, Kamath, Steinke 2020;
     Dong, Roth, Su 2019.
     """
     check_whole("draws", draws)
-    others = _columns_under(relation, extra)
-    return _run(draws, _ranges(rounds, eta, n, relation), others, group).epsilon(accountant, delta)
-
-
-def dualquery_rho(
-    rounds: int,
-    draws: int,
-    eta: float,
-    n: int,
-    relation: NeighbouringRelation,
-    extra: Sequence[Charge] = (),
-    *,
-    group: int = 1,
-) -> float:
-    """Return the rho of zCDP of a whole run: s sum e_t^2 / 8 plus the extra charges, rounded up.
-
-    Parameters and errors as in `dualquery_epsilon`. Source: Cesar, Rogers 2021.
-    """
-    check_whole("draws", draws)
-    return _run(draws, _ranges(rounds, eta, n, relation), _columns_under(relation, extra), group).rho()
-
-
-def _run(draws: int, ranges: Floats, others: ChargeColumns, group: int) -> ChargeColumns:
-    return others.with_ranges(ranges, np.full(len(ranges), float(draws))).for_groups(group)
-
-
-def _columns_under(relation: NeighbouringRelation, extra: Sequence[Charge]) -> ChargeColumns:
+    ranges = _ranges(rounds, eta, n, relation)
     for charge in extra:
         if charge.relation is not relation:
             raise AccountingError(
                 f"extra charge {charge.mechanism!r} holds under {charge.relation.describe()}, the draws under "
                 f"{relation.describe()}; they cannot be added up"
             )
-    return columns_of(extra)
+    return columns_of(extra).with_ranges(ranges, np.full(len(ranges), float(draws))).for_groups(group)
 
 
 def _charge(t: int, draws: int, parameter: float, relation: NeighbouringRelation) -> Charge:
     return Charge(MECHANISM, ChargeKind.BOUNDED_RANGE, parameter, draws, relation, THEOREM, f"round {t}")
-
-
-def _increment(eta: float, relation: NeighbouringRelation) -> float:
-    """Return n times the growth of the range per round, exactly."""
-    if relation is NeighbouringRelation.REPLACE_ONE:
-        return 2.0 * eta
-    if relation is NeighbouringRelation.ADD_REMOVE:
-        return float(eta)
-    raise AccountingError(f"relation: found {relation!r}, expected a NeighbouringRelation")
 
 
 def _ranges(rounds: int, eta: float, n: int, relation: NeighbouringRelation, first: int = 1) -> Floats:
@@ -174,6 +113,6 @@ def _ranges(rounds: int, eta: float, n: int, relation: NeighbouringRelation, fir
     if not (is_number(eta) and 0.0 < eta <= LARGEST_STEP):
         raise AccountingError(f"eta: found {eta!r}, expected a number above 0 and at most {LARGEST_STEP:g}")
     steps = np.arange(first - 1, rounds, dtype=np.float64)
-    ranges: Floats = (_increment(eta, relation) * steps / n + SAMPLER_SLACK) * _UPWARD
+    ranges: Floats = (once_or_twice(1, relation) * float(eta) * steps / n + SAMPLER_SLACK) * _UPWARD
     ranges[steps == 0.0] = 0.0
     return ranges

@@ -40,20 +40,10 @@ class Ledger(Shown):
     make a new ledger, reserve the same plan and replay `spend`, `substitute` and `mark_not_private` in their order.
     Privacy: A4 in docs/privacy.
 
-    Parameters
-    ----------
-    budget
-        The limit that the reserved plan has to keep.
-    relation
-        The neighbouring relation of every charge.
-    account
-        From where the plan is paid besides. The whole plan is reserved there when the first charge is spent, so before
-        the first draw, and not before: a run that is refused without a draw leaves no reservation.
+    The `account` pays for the plan besides the budget. The whole plan is reserved there when the first charge is spent, so
+    before the first draw, and not before: a run that is refused without a draw leaves no reservation.
 
-    Raises
-    ------
-    BudgetError
-        A budget for persons under replace-one.
+    Raises BudgetError for a budget for persons under replace-one.
     """
 
     __slots__ = ("_account", "_budget", "_entries", "_paid", "_relation", "_reserved", "_unspent")
@@ -121,12 +111,8 @@ class Ledger(Shown):
     def reserve(self, charges: Sequence[Charge]) -> None:
         """Reserve the whole plan; once, before the first charge is spent.
 
-        Raises
-        ------
-        BudgetError
-            A plan was reserved before; a charge under another relation; the plan costs more than the budget.
-        AccountingError
-            The budget's accountant has no theorem for one of the charges.
+        Raises BudgetError if a plan was reserved before, a charge is under another relation, or the plan costs more than
+        the budget; AccountingError if the budget's accountant has no theorem for one of the charges.
         """
         if self._reserved is not None:
             raise BudgetError("a plan is reserved already; one ledger holds one plan, reserved as a whole and once")
@@ -139,11 +125,8 @@ class Ledger(Shown):
     def spend(self, charge: Charge) -> None:
         """Spend a charge that is reserved and unspent. Call it before the draw that the charge pays for.
 
-        Raises
-        ------
-        BudgetError
-            The charge is not reserved, or is spent already as often as it was reserved; or the owner's budget over many
-            releases has no room for the plan.
+        Raises BudgetError if it is not reserved, or is spent already as often as it was reserved; or if the owner's budget
+        over many releases has no room for the plan.
         """
         self._check_unspent(charge)
         if not self._paid:
@@ -158,11 +141,8 @@ class Ledger(Shown):
         not anyone saw it, and the second is paid for by a later round that will not take place. Privacy: A5 in
         docs/privacy.
 
-        Raises
-        ------
-        BudgetError
-            `charge` was not spent before; `given_up` is not reserved and unspent; or the exchange would cost more than
-            the budget.
+        Raises BudgetError if `charge` was not spent before, `given_up` is not reserved and unspent, or the exchange would
+        cost more than the budget.
         """
         if charge not in self._entries:
             raise BudgetError(f"{_name(charge)} was not spent before, so it cannot be spent once more; use spend")
@@ -177,13 +157,7 @@ class Ledger(Shown):
         self._entries.append(charge)
 
     def mark_not_private(self, reason: str) -> None:
-        """Record that something left the private side without any bound: every total is infinite from now on.
-
-        Raises
-        ------
-        AccountingError
-            The reason is empty.
-        """
+        """Record that something left the private side without any bound: every total is infinite from now on."""
         mark = Charge(reason, ChargeKind.NOT_PRIVATE, math.inf, 1, self._relation, "none: no guarantee holds")
         self._entries.append(mark)
         self._paid = self._account is None

@@ -131,14 +131,9 @@ class Total:
 
 
 def total_of(budget: Budget, costs: Sequence[Cost]) -> Total:
-    """Return the total of releases against a budget, by the best of the sums above.
+    """Return the total of releases against a budget of all of them, `PURE` or `ZCDP`, by the best of the sums above.
 
-    Parameters
-    ----------
-    budget
-        Of all releases: with the accountant `PURE` (delta 0) or `ZCDP`.
-    costs
-        Under the relation and for the unit of the budget.
+    The costs hold under the relation and for the unit of the budget.
     """
     if budget.accountant not in {Accountant.PURE, Accountant.ZCDP}:
         raise AccountingError(

@@ -61,10 +61,7 @@ def matrix_charges(weights: NDArray[np.int64], epsilon: float, relation: Neighbo
     Theorem: the definition, in whole numbers; where all ratios are below, their largest is charged in place of
     `epsilon`. Privacy: B13, E10 in docs/privacy. Test: `tests/accounting/test_matrices.py`.
 
-    Parameters
-    ----------
-    weights : (N, R) int64
-        At least two rows, of weights from 0, of one sum below 2^63. Public.
+    `weights` (N, R), public, are at least two rows of numbers from 0, of one sum below 2^63.
     """
     check_matrix(weights)
     ratio, bound = largest_ratio(weights), ratio_below(epsilon)

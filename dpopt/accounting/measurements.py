@@ -16,7 +16,7 @@ from typing import Self
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import LARGEST_COUNT, Charge, ChargeKind, check_whole
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
 from dpopt.errors import AccountingError
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-9, 1e15
@@ -41,14 +41,8 @@ def measurement_charge(
     Laplace noise of scale b is (sensitivity / b)-DP. Privacy: C1 in docs/privacy. Test:
     `tests/accounting/test_measurements.py`.
 
-    Parameters
-    ----------
-    name
-        What is measured, in words; also the label of the charge.
-    sensitivity
-        From 0 to 2^53; 0 for counts that no record moves, such as none at all.
-    scale
-        sigma or b, from 1e-9 to below 1e15, in records.
+    `name` says in words what is measured, and is the label of the charge; `sensitivity` is from 0 (counts that no record
+    moves, such as none at all) to 2^53; `scale` is sigma or b in records, from 1e-9 to below 1e15.
 
     Source: discrete Gaussian, Canonne, Kamath and Steinke 2020, Theorem 14; discrete Laplace, Ghosh, Roughgarden and
     Sundararajan 2009.
@@ -59,39 +53,18 @@ def measurement_charge(
             f"{name}: found noise scale {scale!r}, expected a number from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}"
         )
     if gaussian:
-        kind, parameter, distribution, theorem = (
-            ChargeKind.CONCENTRATED,
-            int(sensitivity) / (2 * scale * scale) * _UPWARD,
-            "Gaussian",
-            GAUSSIAN_THEOREM,
-        )
+        kind, theorem, distribution = ChargeKind.CONCENTRATED, GAUSSIAN_THEOREM, "Gaussian"
+        parameter = int(sensitivity) / (2 * scale * scale) * _UPWARD
     else:
-        kind, parameter, distribution, theorem = (
-            ChargeKind.PURE,
-            int(sensitivity) / scale * _UPWARD,
-            "Laplace",
-            LAPLACE_THEOREM,
-        )
-    return Charge(
-        mechanism=f"discrete {distribution} noise on {name}",
-        kind=kind,
-        parameter=parameter,
-        count=1,
-        relation=relation,
-        theorem=theorem,
-        label=name,
-    )
+        kind, theorem, distribution = ChargeKind.PURE, LAPLACE_THEOREM, "Laplace"
+        parameter = int(sensitivity) / scale * _UPWARD
+    return Charge(f"discrete {distribution} noise on {name}", kind, parameter, 1, relation, theorem, name)
 
 
 def measurement_scale(sensitivity: int, *, amount: float, gaussian: bool) -> float:
     """Return a noise scale whose charge is at most `amount`, too large by less than 1e-11 of it.
 
-    Parameters
-    ----------
-    sensitivity
-        From 1 to 2^53: by how much one record moves the counts (see the head of this file).
-    amount
-        rho of zCDP if `gaussian`, else epsilon; above 0.
+    `sensitivity` is from 1 to 2^53 (see the head of this file), `amount` rho of zCDP if `gaussian`, else epsilon.
     """
     check_whole("the sensitivity of a measurement", sensitivity)
     if not 0.0 < amount < inf:
@@ -129,11 +102,8 @@ def amount_for(budget: Budget, *, gaussian: bool) -> float:
     `measurement_scale` the roundings of the parts are covered. The caller's final charges remain to be held against
     `budget.allows`: the ledger does, before anything is drawn. Checked by `tests/accounting/test_measurements.py`.
 
-    Raises
-    ------
-    AccountingError
-        Gaussian noise with an accountant other than 'zcdp' (discrete Gaussian noise of parameter sigma is not
-        1/sigma-GDP, and a concentrated charge means nothing to the other theorems); charges under different relations.
+    Gaussian noise needs the accountant 'zcdp': discrete Gaussian noise of parameter sigma is not 1/sigma-GDP, and a
+    concentrated charge means nothing to the other theorems.
     """
     relation = budget.earlier[0].relation if budget.earlier else NeighbouringRelation.ADD_REMOVE
     if gaussian and budget.accountant is not Accountant.ZCDP:
@@ -180,20 +150,7 @@ def one_way_charge(attributes: int, *, scale: float, gaussian: bool, relation: N
     A record counts once in each histogram. Add-remove: L1 sensitivity d, L2 sensitivity sqrt(d); replace-one: 2 d and
     sqrt(2 d). Privacy: C1, C4 in docs/privacy.
     """
-    return measurement_charge(
-        ONE_WAY, _one_way_sensitivity(attributes, relation), scale, gaussian=gaussian, relation=relation
-    )
-
-
-def one_way_scale(attributes: int, *, amount: float, gaussian: bool, relation: NeighbouringRelation) -> float:
-    """Return the noise scale whose charge is at most `amount` (rho of zCDP if `gaussian`, else epsilon)."""
-    return measurement_scale(_one_way_sensitivity(attributes, relation), amount=amount, gaussian=gaussian)
-
-
-def _one_way_sensitivity(attributes: int, relation: NeighbouringRelation) -> int:
-    if attributes < 1:
-        raise AccountingError(f"{ONE_WAY}: found {attributes} attributes, expected at least 1")
-    return attributes if relation is NeighbouringRelation.ADD_REMOVE else 2 * attributes
+    return measurement_charge(ONE_WAY, once_or_twice(attributes, relation), scale, gaussian=gaussian, relation=relation)
 
 
 SIZE = "number of records"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpopt.arguments import Choice
+from dpopt.errors import AccountingError
 
 
 class NeighbouringRelation(Choice):
@@ -33,3 +34,10 @@ class NeighbouringRelation(Choice):
         if self is NeighbouringRelation.REPLACE_ONE:
             return "replace-one with public n"
         return "one record more or less (add-remove)"
+
+
+def once_or_twice(moved: int, relation: NeighbouringRelation) -> int:
+    """Return how far neighbours are apart where a record counts so much: twice as far if it is replaced by another."""
+    if not isinstance(relation, NeighbouringRelation):
+        raise AccountingError(f"relation: found {relation!r}, expected a NeighbouringRelation")
+    return 2 * moved if relation is NeighbouringRelation.REPLACE_ONE else moved

@@ -44,12 +44,7 @@ def selection_charge(round_index: int, range_: Decimal | float, relation: Neighb
     range-bounded-range, hence range-DP and (range^2 / 8)-zCDP; 2^-49 is added for the sampler. Privacy: E1 in
     docs/privacy. Test: `tests/accounting/test_selections.py`.
 
-    Parameters
-    ----------
-    round_index
-        At least 1; the label of the charge says it.
-    range_
-        Above 0, at most 1e9.
+    Rounds are numbered from 1, in the label of the charge; `range_` is at most 1e9.
 
     Source: Dong, Durfee and Rogers 2020; Cesar and Rogers 2021 (range^2 / 8).
     """
@@ -109,12 +104,3 @@ def fem_charges(rounds: int, range_: Decimal, relation: NeighbouringRelation) ->
     """
     check_whole("rounds of FEM", rounds, most=MOST_SELECTIONS)
     return tuple(selection_charge(t, range_, relation) for t in range(1, rounds + 1))
-
-
-def units_per_range(records: int, relation: NeighbouringRelation) -> int:
-    """Return by how many units of 1/(n s) the scores q(D) - q(Dhat) of two queries can move apart, for s records.
-
-    A count moves by one, which is s units: s under add-remove, 2 s under replace-one. Weights exp(eps0 units / this
-    number) therefore have range eps0.
-    """
-    return records if relation is NeighbouringRelation.ADD_REMOVE else 2 * records

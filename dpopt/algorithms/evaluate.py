@@ -47,8 +47,7 @@ from dpopt.private.marginal_comparison import NonPrivateMarginal, compare_margin
 from dpopt.private.readers.open_table import AnyTable
 from dpopt.private.readers.read_binary_table import AnyBinaryTable
 from dpopt.private.readers.table_reading import OnInvalid, TableReading
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import check_schema
+from dpopt.private.tables.dataset import PrivateDataset, check_schema
 from dpopt.queries.associations import PairSums, group_sums
 from dpopt.queries.counting.answers import Answers, RecordAnswers, trivial_answers
 from dpopt.queries.marginal_set import MarginalSet

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from dpopt.accounting.accountants import COMPARED, Accountant, Composition, costs
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
+from dpopt.accounting.dualquery import MOST_ROUNDS, run_columns
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import log_universe, parameters_for_accuracy, proven_error
 from dpopt.algorithms.registry import algorithm_of
@@ -59,36 +58,36 @@ def explain_accuracy(
     Budget(epsilon, delta, None, Accountant.ZCDP).warned()  # refuses what is no budget
     size = whole_number("the public size", size, least=1)
     universe, queries, failure = (log_universe(workload.schema), len(workload), 1 - confidence)
-    chosen = parameters_for_accuracy(accuracy, failure=failure, queries=queries, log_universe=universe)
-    if chosen.rounds > MOST_ROUNDS:
+    rounds, draws, step = parameters_for_accuracy(accuracy, failure=failure, queries=queries, log_universe=universe)
+    if rounds > MOST_ROUNDS:
         raise PlanError(
-            f"a largest error of {accuracy} needs T = {chosen.rounds:,} rounds of s = {chosen.draws:,} draws, more "
+            f"a largest error of {accuracy} needs T = {rounds:,} rounds of s = {draws:,} draws, more "
             f"than the {MOST_ROUNDS:,} rounds that are possible; ask for a larger error"
         )
-    run = chosen.rounds, chosen.draws, float(chosen.step)
-    at_size = costs(partial(dualquery_epsilon, *run, size, relation), delta)
+    run = rounds, draws, float(step)
+    at_size = costs(run_columns(*run, size, relation).epsilon, delta)
     for row, composition in zip(at_size, COMPARED, strict=True):
 
         def enough(size: int, accountant: Composition = composition, at: float = row["delta"]) -> bool:
-            return dualquery_epsilon(*run, size, relation, accountant, at) <= epsilon
+            return run_columns(*run, size, relation).epsilon(accountant, at) <= epsilon
 
         row["size_needed"] = _size_needed(enough)
     return {
         "accuracy": accuracy,
         "confidence": confidence,
         "theorem": "DualQuery Theorem 4.6 with the parameters of Algorithm 2",
-        "rounds": chosen.rounds,
-        "draws": chosen.draws,
-        "step": str(chosen.step),
+        "rounds": rounds,
+        "draws": draws,
+        "step": str(step),
         "solver_gap_allowed": accuracy / 4,
         "size": size,
         "neighbours": relation.describe(),
         "epsilon_wanted": epsilon,
         "accountants": at_size,
         "sharpened_bound_of_the_same_parameters": proven_error(
-            rounds=chosen.rounds,
-            draws=chosen.draws,
-            step=float(chosen.step),
+            rounds=rounds,
+            draws=draws,
+            step=float(step),
             queries=queries,
             log_universe=universe,
             failure=failure,

@@ -160,7 +160,7 @@ class Planned(Shown):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan to a file, for a release to take. All of it is public.
 
-        Raises ReleaseFolderError if that is another file than a plan, OSError if it cannot be written.
+        Raises ReleaseFolderError if that is another file than a plan, or it cannot be written.
         """
         check_replaceable(path, PLAN_BEGINS, "plan of dpopt")
         with whole_file(Path(path)) as file:

@@ -15,8 +15,7 @@ from dpopt.algorithms.run_release import job_of, run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import CommonSampler
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import public_size
+from dpopt.private.tables.dataset import PrivateDataset, public_size
 from dpopt.programs.solver import Solver
 from dpopt.public_random import public_stream
 from dpopt.releases.job import Job, usual_format

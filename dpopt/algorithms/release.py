@@ -30,8 +30,7 @@ from dpopt.private.readers.read_binary_table import AnyBinaryTable, found_layout
 from dpopt.private.readers.read_table import read_from
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import is_sparse_matrix
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import public_size
+from dpopt.private.tables.dataset import PrivateDataset, public_size
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.descriptions.description import notes_of

@@ -53,9 +53,9 @@ def create_folder(folder: Path, begun: Job | ReleaseRequest, *, expected_bytes: 
     except BaseException as error:
         journal.close()
         withdraw(folder, made)
-        if isinstance(error, ReleaseFolderError) or not isinstance(error, OSError):
+        if not isinstance(error, OSError):
             raise
-        raise ReleaseFolderError(f"cannot write {folder}: {error.strerror}. Nothing has been spent") from error
+        raise ReleaseFolderError(f"{error}. Nothing has been spent") from error
     return journal
 
 
@@ -66,8 +66,7 @@ def add_plan(folder: Path, job: Job) -> None:
         (folder / REQUEST).unlink(missing_ok=True)
     except OSError as error:
         raise ReleaseFolderError(
-            f"cannot write {folder / PLAN}: {error.strerror}. The number of records that was measured is kept; make "
-            f"room and continue with 'dpopt resume'"
+            f"{error}. The number of records that was measured is kept; make room and continue with 'dpopt resume'"
         ) from error
 
 

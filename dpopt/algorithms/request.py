@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.accounting.dualquery import dualquery_epsilon
+from dpopt.accounting.dualquery import run_columns
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import LARGEST_SPARSE_DENSITY
 from dpopt.algorithms.measured.stages import MOST_SETS
@@ -194,8 +194,8 @@ class Terms(ReleaseTerms):
                 "replace by --n, in a plan that the release takes), or give --epsilon, of which a part measures it"
             )
         budget = replace(self, epsilon=1.0).budget()  # its accountant, delta and unit; its epsilon is found here
-        run = rounds, draws, float(step), size, self.relation
-        cost = dualquery_epsilon(*run, budget.accountant, budget.delta, group=budget.group)
+        run = run_columns(rounds, draws, float(step), size, self.relation, group=budget.group)
+        cost = run.epsilon(budget.accountant, budget.delta)
         what = f"T = {rounds:,}, s = {draws:,} and eta = {step}"
         if cost == 0:
             raise PlanError(f"{what} cost nothing, and do not depend on the records: take 2 rounds or more")

@@ -15,8 +15,7 @@ from dpopt.algorithms.stating import plan_and_statement
 from dpopt.algorithms.synthetic_release import SyntheticRelease, finish_release
 from dpopt.errors import AccountingError, BudgetError, PlanError, ReleaseFolderError
 from dpopt.private.curators.door import is_trusted
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import check_schema, check_size
+from dpopt.private.tables.dataset import PrivateDataset, check_schema, check_size
 from dpopt.programs.solver import Solver
 from dpopt.releases.folder_files import (
     RELEASE,

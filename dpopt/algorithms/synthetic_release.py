@@ -17,8 +17,7 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.algorithms.release_folder import create_folder
 from dpopt.algorithms.statement import release_statement, spending_in_words, workload_answers
 from dpopt.answers.answer import MEASURED, answers_of
-from dpopt.answers.default_questions import MOST_FIGURES, default_questions
-from dpopt.answers.questions import parse_question
+from dpopt.answers.questions import MOST_FIGURES, default_questions, parse_question
 from dpopt.errors import PlanError
 from dpopt.html_pages.shown import Framed, Shown, answer_in_words
 from dpopt.inference.measured_residuals import MeasuredResiduals

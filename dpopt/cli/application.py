@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import Annotated, Any, NoReturn, ParamSpec, TextIO, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, NoReturn, ParamSpec, TypeVar, get_args, get_type_hints
 
 import typer
 import typer.core
@@ -31,16 +31,9 @@ def warnings_shown() -> Iterator[None]:
         warnings.simplefilter("always", DpoptWarning)
         others = warnings.showwarning
 
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if not issubclass(category, DpoptWarning):
-                others(message, category, filename, lineno, file, line)
+                others(message, category, *where, **more)
             elif str(message) not in shown:
                 shown.add(str(message))
                 typer.echo(f"warning: {message}", file=sys.stderr)

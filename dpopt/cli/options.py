@@ -5,7 +5,7 @@ The texts of an option are its flags, where they are not its name, and its help 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,20 +103,12 @@ class TextOptions:
     quotes: Annotated[bool | None, help_of.QUOTES] = None
     trim: Annotated[bool | None, help_of.TRIM] = None
 
-    def text(self, on_invalid: str = "error") -> TableReading:
-        """Return the reading of the options, with the treatment of values that do not fit."""
+    def text(self) -> TableReading:
+        """Return the reading of the options, which have the names of its fields."""
         from dpopt.private.readers.table_reading import TableReading
 
-        return TableReading(
-            separator=self.separator,
-            quotes=self.quotes,
-            multiline=self.multiline,
-            decimal=self.decimal,
-            thousands=self.thousands,
-            encoding=self.encoding,
-            trim=self.trim,
-            on_invalid=on_invalid,
-        )
+        named = {one.name for one in fields(TableReading)} - {"pair_columns"}  # which options have as a text
+        return TableReading(**{one.name: getattr(self, one.name) for one in fields(self) if one.name in named})
 
 
 @dataclass(frozen=True)
@@ -130,12 +122,8 @@ class ReadingOptions(TextOptions):
 
     def reading(self, schema: Schema | None = None) -> TableReading:
         """Return the reading of the options; without a header line the columns are those of the schema, in order."""
-        from dataclasses import replace
-
         names = None if schema is None or schema.is_binary or not self.no_header else schema.names
-        given = replace(
-            self.text(self.on_invalid), column_names=names, person=self.person, rows_per_person=self.rows_per_person
-        )
+        given = self.text() if names is None else replace(self.text(), column_names=names, header=True)
         return given if schema is None else given.for_schema(schema)
 
 
@@ -148,18 +136,10 @@ class LayoutOptions(TextOptions):
     pair_columns: Annotated[str | None, help_of.PAIR_COLUMNS] = None
     no_header: NoHeaderOption = False
 
-    def with_layout(self, reading: TableReading) -> TableReading:
-        """Return the reading with this layout and its options."""
-        from dataclasses import replace
-
+    def text(self) -> TableReading:
+        """Return the reading of the options, with the layout."""
         pair = None if self.pair_columns is None else _two_numbers(self.pair_columns)
-        return replace(
-            reading,
-            layout=self.layout,
-            first_item=self.first_item,
-            pair_columns=pair,
-            header=reading.column_names is not None or not self.no_header,
-        )
+        return replace(super().text(), pair_columns=pair, header=not self.no_header)
 
 
 @dataclass(frozen=True)
@@ -167,12 +147,6 @@ class AnyReadingOptions(LayoutOptions, ReadingOptions):
     """How a table is read that may be a wide table of zeros and ones."""
 
     n0_counted: N0CountedOption = False
-
-    def reading(self, schema: Schema | None = None) -> TableReading:
-        """Return the reading of the options, as `ReadingOptions.reading`."""
-        from dataclasses import replace
-
-        return replace(self.with_layout(super().reading(schema)), n0_counted=self.n0_counted)
 
 
 @dataclass(frozen=True)
@@ -204,8 +178,9 @@ class UnitOptions:
         """Return how the planned table would be read; the name of its person column can be left out."""
         from dpopt.private.readers.table_reading import TableReading
 
+        counted = n0_counted or getattr(self, "n0_counted", False)
         person = "person" if self.person is None and self.rows_per_person is not None else self.person
-        return TableReading(layout, person=person, rows_per_person=self.rows_per_person, n0_counted=n0_counted)
+        return TableReading(layout, person=person, rows_per_person=self.rows_per_person, n0_counted=counted)
 
 
 @dataclass(frozen=True)

@@ -73,26 +73,28 @@ def _plain(value: float) -> str:
 
 def draw_polynomial(polynomial: Polynomial, target: Target, path: Path) -> None:
     """Draw a polynomial on [0, k] as PNG; bars show how large errors are where they count."""
+    from dpopt.polynomials.targets import floats
+
     counted = np.array([s for s, weight in enumerate(target.weights) if weight])
-    weights = np.array([float(target.weights[s]) for s in counted])
-    values = np.array([float(value) for value in target.values])
-    error = polynomial.error(target)
+    weights = floats([target.weights[s] for s in counted])
+    values = floats(target.values)
+    error, at = polynomial.error(target), floats([polynomial.at(s) for s in range(target.width + 1)])
+    (size,) = floats([error.value])
     curve = np.linspace(0, target.width, 50 * target.width + 1)
     with picture(path, (8, 4)) as ((axes,),):
         axes.plot(curve, polynomial.evaluate(curve), color="C0", label=f"polynomial of degree {polynomial.degree}")
         axes.errorbar(
             counted,
             values[counted],
-            yerr=float(error.value) / weights,
+            yerr=size / weights,
             fmt="k.",
             ecolor="lightgrey",
             capsize=3,
-            label=f"{target.name}, error at most {float(error.value):.4g}",
+            label=f"{target.name}, error at most {size:.4g}",
         )
         largest = np.array(error.points)
-        at_largest = [float(polynomial.at(int(point))) for point in largest]
-        axes.plot(largest, at_largest, "o", color="C3", mfc="none", label="largest error")
-        span = np.concatenate([values[counted], [float(polynomial.at(s)) for s in range(target.width + 1)]])
+        axes.plot(largest, at[largest], "o", color="C3", mfc="none", label="largest error")
+        span = np.concatenate([values[counted], at])
         margin = 0.15 * max(float(np.ptp(span)), 0.1)
         axes.set(xlabel="true literals s", ylabel="p(s)", ylim=(float(span.min()) - margin, float(span.max()) + margin))
         axes.legend()
@@ -239,20 +241,9 @@ def draw_partition(released: PartitionRelease, path: Path) -> None:
             from matplotlib.collections import PolyCollection
 
             low, high = (partition.starts[:, ::-1], partition.stops[:, ::-1])  # the second column goes to the right
-            corners = np.stack(
-                [
-                    np.column_stack((left, bottom))
-                    for left, bottom in (
-                        (low[:, 0], low[:, 1]),
-                        (high[:, 0], low[:, 1]),
-                        (high[:, 0], high[:, 1]),
-                        (low[:, 0], high[:, 1]),
-                    )
-                ],
-                axis=1,
-            )
+            ends = (low, np.stack((high[:, 0], low[:, 1]), axis=1), high, np.stack((low[:, 0], high[:, 1]), axis=1))
             drawn = PolyCollection(
-                list(corners),
+                list(np.stack(ends, axis=1)),
                 array=np.log10(np.maximum(density, 1e-6)),
                 edgecolors="white" if len(partition) <= _MOST_EDGES else "face",
                 linewidths=0.3,

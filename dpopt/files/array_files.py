@@ -73,13 +73,7 @@ class ArrayFile:
 
 @contextmanager
 def open_arrays(path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int) -> Iterator[ArrayFile]:
-    """Open an .npz archive; whatever shows inside of the `with` statement that it is damaged is raised as `error`.
-
-    Parameters
-    ----------
-    most
-        Bytes of all arrays, unpacked, at most.
-    """
+    """Open an .npz archive of at most `most` bytes, unpacked; damage that shows within the `with` raises `error`."""
     with _refusing(error, place), Path(path).open("rb") as stream, zipfile.ZipFile(stream) as archive:
         yield ArrayFile(archive, most)
 

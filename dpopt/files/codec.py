@@ -65,15 +65,7 @@ _KINDS_OF_NUMBERS = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 
 
 def encode(value: object, header: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """Return the JSON object of a dataclass.
-
-    Parameters
-    ----------
-    value : dataclass
-        Its fields are of the kinds of the table above.
-    header
-        Keys that stand before the fields, such as a version: ``{"dpopt_plan": 1}``.
-    """
+    """Return the JSON object of a dataclass, after the keys of a header, such as a version: ``{"dpopt_plan": 1}``."""
     return {**(header or {}), **_plain(msgspec.to_builtins(value, enc_hook=_written, builtin_types=(Decimal,)))}
 
 
@@ -86,16 +78,9 @@ def decode(
     header: Mapping[str, object] | None = None,
     partial: bool = False,
 ) -> T:
-    """Return the value whose `encode` gave a JSON object.
+    """Return the value whose `encode` gave a JSON object; `kind` is its class, or one that several inherit from.
 
-    Parameters
-    ----------
-    kind
-        The dataclass, or the class that several inherit from.
-    given : object
-        As `parse_json` returned it.
-    partial
-        Whether keys of fields that have a default may be left out, as where people write the file.
+    With `partial`, keys of fields that have a default may be left out, as where people write the file.
     """
     fields = json_object(given, what, error)
     for key, expected in (header or {}).items():

@@ -23,13 +23,7 @@ _DAMAGE = (
 
 @contextmanager
 def damage_as(error: type[DpoptError], place: str) -> Iterator[None]:
-    """Raise `error` in place of whatever Python, NumPy and zipfile raise where a file is not as it should be.
-
-    Parameters
-    ----------
-    error
-        What is raised; an error of dpopt is one of them already and passes.
-    """
+    """Raise `error` for all that Python, NumPy and zipfile raise of a damaged file; errors of dpopt pass unchanged."""
     try:
         yield
     except DpoptError:
@@ -49,15 +43,7 @@ def _said(problem: BaseException) -> str:
 
 
 def read_bytes(path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int = MOST_BYTES) -> bytes:
-    """Return the bytes of a file.
-
-    Parameters
-    ----------
-    path
-        A file, or anything that can be read to its end.
-    most
-        Bytes, at most; no more are ever in memory.
-    """
+    """Return the bytes of a file, or of anything that can be read to its end; no more than `most` are in memory."""
     parts, left = [], most + 1
     try:
         with Path(path).open("rb") as file:

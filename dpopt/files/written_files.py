@@ -12,11 +12,11 @@ import stat
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from dpopt.errors import ReleaseFolderError
+from dpopt.errors import DpoptError, ReleaseFolderError
 
 PUBLIC, PRIVATE = 0o666, 0o600
 """Modes of new files before the umask, or the folder's default list of access, narrows them."""
@@ -28,79 +28,85 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | AS_WRITTEN  # never through a link
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
-    """Give a stream for a file that appears whole or not at all: under another name in its folder, on the disk, then renamed.
+    """Give a stream for a file that appears whole or not at all: under another name, on the disk, then renamed.
 
     A file of this name, or the one that a link of this name points to, is replaced. Nothing is left behind where the
-    body, or the writing, fails; a killed process leaves a file whose name begins with a dot and ends with ".tmp".
-
-    Parameters
-    ----------
-    private
-        Whether only the owner may read it: for all that depends on a table without a charge.
-    Raises OSError if it cannot be written, or `path` is something else than a file.
+    body, or the writing, fails; a killed process leaves a file in the folder whose name begins with a dot and ends with
+    ".tmp". What depends on a table without a charge is `private`: only its owner may read it. Raises
+    `ReleaseFolderError` if it cannot be written, or `path` is something else than a file.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        raise FileExistsError(errno.EEXIST, "it exists and is not a regular file", str(target))
-    # Named before it is made, so that an interruption at any moment finds it: no other writer has this name.
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.tmp")
+    with _written(path) as place:
+        target = Path(os.path.realpath(place))
+        if target.exists() and not target.is_file():
+            raise FileExistsError(errno.EEXIST, "it exists and is not a regular file", str(target))
+        # Named before it is made, so that an interruption at any moment finds it: no other writer has this name.
+        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.tmp")
+        try:
+            with os.fdopen(os.open(temporary, _NEW, PRIVATE if private else PUBLIC), "wb", buffering=2**20) as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        except BaseException:
+            with suppress(OSError):  # of a name that is too long
+                temporary.unlink()
+            raise
+        flush_folder(target.parent)
+
+
+@contextmanager
+def _written(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path that is written to, and raise ReleaseFolderError in place of the system's errors."""
     try:
-        with os.fdopen(os.open(temporary, _NEW, PRIVATE if private else PUBLIC), "wb", buffering=2**20) as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+        _refuse_no_name(path)
+        yield Path(path)
+    except DpoptError:
         raise
-    flush_folder(target.parent)
+    except OSError as problem:
+        raise ReleaseFolderError(
+            f"{path} cannot be written: {problem.strerror or problem}; choose a folder that exists, can be "
+            f"written and has room, and a shorter name if that is why"
+        ) from problem
+
+
+def _refuse_no_name(path: str | os.PathLike[str]) -> None:
+    with suppress(UnicodeEncodeError):
+        if b"\0" not in os.fsencode(path):
+            return
+    raise OSError(errno.EINVAL, "no file has such a name")
 
 
 def check_new(path: Path, held: str = "a release that was paid for") -> None:
     """Refuse a file that is there, whose folder is not, or that cannot be written; nothing is left behind.
 
-    It is asked before any budget is spent on what is to be in the file. That it can be written is tried, with an empty
-    file under another name, as the writers use one: what may be written is not always what the file's mode says
-    (read-only file systems, names that are too long, the superuser).
-
-    Parameters
-    ----------
-    held
-        What a file that is there may hold, in words.
+    It is asked before any budget is spent on what is to be in the file; `held` are words for what one that is there may
+    hold. That it can be written is tried, with an empty file under another name, as the writers use one: what may be
+    written is not always what the file's mode says (read-only file systems, names that are too long, the superuser).
     """
-    try:
-        there, has_folder = os.path.lexists(path), path.parent.is_dir() and bool(path.name)
-    except OSError as problem:
-        raise _unwritable(path, problem) from problem
-    if there:
-        raise ReleaseFolderError(f"{path} exists already, and may hold {held}; choose another name")
-    if not has_folder:
-        raise ReleaseFolderError(f"there is no folder {path.parent}; make it, or choose another name")
-    try:
-        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent):
-            pass
-    except OSError as problem:
-        raise _unwritable(path, problem) from problem
-
-
-def _unwritable(path: Path, problem: OSError) -> ReleaseFolderError:
-    return ReleaseFolderError(
-        f"{path} cannot be written: {problem.strerror or problem}; choose a folder that can be written, and a shorter "
-        f"name if that is why"
-    )
+    with _written(path):
+        if os.path.lexists(path):
+            raise ReleaseFolderError(f"{path} exists already, and may hold {held}; choose another name")
+        _try_writing(path)
 
 
 def check_replaceable(path: str | os.PathLike[str], beginning: bytes, what: str) -> None:
-    """Refuse to replace a file that does not begin as `what` does, apart from case and blanks."""
-    place = Path(path)
-    if not place.parent.is_dir():
-        raise ReleaseFolderError(f"there is no folder {place.parent}; make it, or choose another name")
-    found = b""
-    if place.is_file():
-        with place.open("rb") as file:
-            found = file.read(200)
-    if place.is_dir() or not b"".join(found.lower().split()).startswith(beginning if found else b""):
-        raise ReleaseFolderError(f"{place} exists already and is not a {what}; choose another name")
+    """Refuse to replace a file that does not begin as `what` does, but for case and blanks, and one that cannot be written."""
+    with _written(path) as place:
+        found = b""
+        if place.is_file():
+            with place.open("rb") as file:
+                found = file.read(200)
+        others = place.exists() and not place.is_file()
+        if others or not b"".join(found.lower().split()).startswith(beginning if found else b""):
+            raise ReleaseFolderError(f"{place} exists already and is not a {what}; choose another name")
+        _try_writing(Path(os.path.realpath(place)))
+
+
+def _try_writing(path: Path) -> None:
+    if not (path.parent.is_dir() and path.name):
+        raise ReleaseFolderError(f"there is no folder {path.parent}; make it, or choose another name")
+    with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent):
+        pass
 
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:

@@ -15,14 +15,8 @@ def page(template: str, filters: Mapping[str, Callable[..., str]] | None = None,
     """Return a page: the template of this name in this folder, filled with values that are escaped.
 
     Signs that cannot be seen, and may turn the text around them (U+202E), show as their numbers, except where a
-    template says that a value is to stay as it is, as in the fields of a form (the filter `e`).
-
-    Parameters
-    ----------
-    filters
-        What the template may apply to values, by name.
-    values
-        What the template names; a name without a value is an error.
+    template says that a value is to stay as it is, as in the fields of a form (the filter `e`). A template may apply
+    the filters, and names no value that is not given.
 
     Examples
     --------

@@ -112,15 +112,22 @@ def with_coarse_tables(
     variances: NDArray[np.float64],
     predicted: NDArray[np.float64],
     measured: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> NDArray[np.float64]:
-    """Return noisy residuals of pairs, (cells,), moved evenly over the cells of a part to agree with coarse tables.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return noisy residuals of pairs, (cells,), that agree with coarse tables, and their s^2, (M,).
 
-    Parameters are those of `coarse_predictions`; `estimates` are noisy residuals, 0 where nothing was measured.
+    Parameters are those of `coarse_predictions`; `estimates` are noisy residuals. They move evenly over the cells of a
+    part, where nothing was measured in proportion to predictions, and from these. Cells of s^2 then have the variance of
+    coarse cells along the directions in which these move, in the mean.
     """
-    deviations = estimates - residuals_of(pairs, predicted)
-    _, cells, apart, _ = _coarse_deviations(pairs, parts, deviations, variances, predicted, measured)
-    moved = (apart - np.bincount(cells, deviations, apart.size)) / np.bincount(cells)
-    return estimates + residuals_of(pairs, moved[cells])
+    known = np.repeat(np.isfinite(variances), pairs.cells())
+    deviations = np.where(known, estimates - residuals_of(pairs, predicted), 0.0)
+    coarse, cells, apart, _ = _coarse_deviations(pairs, parts, deviations, variances, predicted, measured)
+    mass = np.where(known, 1.0, np.maximum(predicted, _LEAST))
+    shares = mass / np.bincount(cells, mass)[cells]
+    moved = (apart - np.bincount(cells, deviations, apart.size))[cells] * shares
+    lengths = np.add.reduceat(shares**2, pairs.starts[:-1]) / coarse.cells() * prices(coarse) / prices(pairs)
+    along = np.where(np.isfinite(variances), variances, measured[1] * lengths)
+    return residuals_of(pairs, predicted + deviations + moved), along
 
 
 def _coarse_deviations(

@@ -113,11 +113,10 @@ def says_something(distances: NDArray[np.float64], scale: float, own: NDArray[np
 
     Examples
     --------
-    >>> (
-    ...     says_something(np.array([30.0, 0.0, 10.0]), 20.0, np.zeros(3)),
-    ...     says_something(np.array([90.0, 0.0]), 20.0, np.zeros(2)),
-    ... )
-    (False, True)
+    >>> says_something(np.array([30.0, 0.0, 10.0]), 20.0, np.zeros(3))
+    False
+    >>> says_something(np.array([90.0, 0.0]), 20.0, np.zeros(2))
+    True
     """
     deviations = (distances - own) / np.hypot(scale, _INEXACT * own)
     chances = deviations.size * ndtr(-deviations.max()), ndtr(-deviations.sum() / np.sqrt(deviations.size))

@@ -19,9 +19,8 @@ Next     another problem on coefficients: its linear program in `dpopt.models`, 
 | exact_optimum.py | linear programs solved exactly, starting from the point of a solver |
 | solver_answers.py | the polynomial of a solver, judged in exact arithmetic |
 | constructions.py | constructions of the papers, by Chebyshev and Sherstov |
-| comparison.py | any polynomial certified; constructions beside the least error |
+| comparison.py | any polynomial certified; constructions beside the least error; how far one record moves coefficients |
 | decision_lists.py | coefficients for rows that are decision lists, and their exact error |
-| sensitivities.py | by how much one record changes the counts of each expansion |
 """
 
 from __future__ import annotations

@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
+from math import comb, isfinite
 
 from dpopt.errors import PolynomialError
 from dpopt.polynomials.polynomial import Basis, Polynomial, basis_value
-from dpopt.polynomials.targets import Target
+from dpopt.polynomials.targets import Target, nearest_float
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,5 @@ def verify(solution: Solution) -> None:
 
 def about(number: Fraction) -> str:
     """Return a number for a message: a few digits, or that it is beyond all floats."""
-    try:
-        return f"{float(number):g}"
-    except OverflowError:
-        return "a number beyond 1e308"
+    found = nearest_float(number)
+    return f"{found:g}" if isfinite(found) else "a number beyond 1e308"

@@ -23,7 +23,7 @@ from dpopt.polynomials.certificates import Problem, Solution
 from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.polynomial import Basis
 from dpopt.polynomials.solver_answers import DEFAULT, solver_answer
-from dpopt.polynomials.targets import Target
+from dpopt.polynomials.targets import Target, nearest_float
 from dpopt.programs.solver import Solver
 
 _BITS = 40
@@ -66,7 +66,7 @@ def direct_error(width: int, *, attributes: int, records: int, rho: float, queri
     zeta (C(d, k) / (2 rho))^(1/2) / n: what a polynomial has to beat.
     """
     zeta = sqrt(2.0 * (log(2.0 / beta) + log(queries)))
-    return zeta * sqrt(comb(attributes, width)) / (records * sqrt(2.0 * rho))
+    return zeta * sqrt(nearest_float(comb(attributes, width))) / (records * sqrt(2.0 * rho))
 
 
 def _rounded(number: float) -> Fraction:
@@ -84,7 +84,7 @@ weights."""
 
 def sensitivity_weights(attributes: int, degree: int) -> tuple[Fraction, ...]:
     """Return w_0 = 0 and w_j = C(d, j): sum_j w_j |a_j| is n times the L1 sensitivity of all coefficients."""
-    return (Fraction(0), *(Fraction(comb(attributes, j)) for j in range(1, degree + 1)))
+    return (Fraction(0), *(Fraction(comb(attributes, j)) for j in _sizes(degree, attributes)))
 
 
 def deviation_weights(attributes: int, width: int, degree: int) -> tuple[Fraction, ...]:
@@ -93,7 +93,18 @@ def deviation_weights(attributes: int, width: int, degree: int) -> tuple[Fractio
     sum_j w_j |a_j| is n (2 rho)^(1/2) times the standard deviation of an answer with Gaussian noise, noise of each size
     of conjunctions scaled best.
     """
-    return (Fraction(0), *(rounded_root(comb(attributes, j) * comb(width, j)) for j in range(1, degree + 1)))
+    return (
+        Fraction(0),
+        *(rounded_root(comb(attributes, j) * comb(width, j)) for j in _sizes(degree, min(attributes, width))),
+    )
+
+
+def _sizes(degree: int, most: int) -> range:
+    if not 0 <= degree <= most:
+        raise PolynomialError(
+            f"found degree {degree}; expected a whole number from 0 to {most}, the most attributes of a query"
+        )
+    return range(1, degree + 1)
 
 
 def rounded_root(number: int) -> Fraction:

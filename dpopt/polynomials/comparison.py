@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import comb, factorial
 
 from dpopt.errors import PolynomialError
 from dpopt.polynomials.certificates import Solution, verify
 from dpopt.polynomials.constructions import chebyshev_polynomial, sherstov_polynomial
 from dpopt.polynomials.exact_optimum import WIDEST_EXACT
 from dpopt.polynomials.minimax import best_polynomial
-from dpopt.polynomials.polynomial import LargestError, Polynomial
+from dpopt.polynomials.polynomial import Basis, LargestError, Polynomial
 from dpopt.polynomials.targets import TABLE, Target
 from dpopt.programs.solver import Solver
 
@@ -63,3 +64,44 @@ def constructions_beside_best(
         values = {name: [1 - one.at(width - s) for s in range(one.degree + 1)] for name, one in made.items()}
         made = {name: Polynomial.through(width, at) for name, at in values.items()}
     return {**made, "least error": best.polynomial}
+
+
+def binomial_sensitivity(polynomial: Polynomial, attributes: int) -> Fraction:
+    """Return n times the exact L1 sensitivity in the binomial basis; `attributes` is d, at least k.
+
+    The polynomial of a record x in the attributes y of a query is p(|x and y|). Averaged over n records it has, in the
+    binomial basis, one coefficient a_|A| m_A for each set A of at most t attributes, m_A the share of records with x_A
+    = 1: n L1 = sum_{j = 1..t} |a_j| C(d, j). The worst pair of records is all ones and all zeros, under replace-one as
+    under add-remove with a public n. The constant is public and needs no noise.
+
+    Source: Thaler, Ullman and Vadhan (2012), Theorem 3.1 and Lemma 4.3, for monomials; the binomial basis is our own.
+    """
+    _check(polynomial, attributes)
+    return sum((abs(a) * comb(attributes, j) for j, a in enumerate(polynomial.coefficients) if j), start=Fraction(0))
+
+
+def monomial_sensitivity(polynomial: Polynomial, attributes: int) -> Fraction:
+    """Return n times the L1 sensitivity of the paper's expansion in monomials, each product of attributes alone."""
+    _check(polynomial, attributes)
+    coefficients = polynomial.in_basis(Basis.MONOMIAL)
+    return sum((abs(c) * attributes**i for i, c in enumerate(coefficients) if i), start=Fraction(0))
+
+
+def crude_sensitivity(polynomial: Polynomial, attributes: int) -> Fraction:
+    """Return n times the bound of the paper's theorem: 2 T C(d + t, t), T the largest coefficient times i!."""
+    _check(polynomial, attributes)
+    coefficients = polynomial.in_basis(Basis.MONOMIAL)
+    largest = max(abs(c) * factorial(i) for i, c in enumerate(coefficients))
+    return 2 * largest * comb(attributes + polynomial.degree, polynomial.degree)
+
+
+def inclusion_exclusion_sensitivity(width: int, attributes: int) -> int:
+    """Return n times the L1 sensitivity of OR written exactly, t = k: the number of sets of 1 to k attributes."""
+    return sum(comb(attributes, j) for j in range(1, width + 1))
+
+
+def _check(polynomial: Polynomial, attributes: int) -> None:
+    if attributes < polynomial.width:
+        raise PolynomialError(
+            f"found d = {attributes} attributes and queries on k = {polynomial.width} of them; expected at least k"
+        )

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from dpopt.errors import NoSolutionError, PolynomialError, ProgramError
 from dpopt.polynomials.certificates import Problem, Solution, Witness, objective_value, verify
 from dpopt.polynomials.polynomial import Basis, Polynomial, basis_table
-from dpopt.polynomials.solver_answers import floats
+from dpopt.polynomials.targets import floats
 
 MOST_PIVOTS = 20_000
 _CAREFUL = 2_000  # pivots after which the first candidate is taken, not the best: that never runs in circles
@@ -187,7 +187,7 @@ def exact_solution(problem: Problem, suggested: Polynomial | None) -> Solution:
         raise PolynomialError(_refusal(problem))
     program = ExactProgram(layout.cost, layout.rows, layout.right)
     if suggested is not None:
-        with suppress(OverflowError):  # numbers beyond all floats suggest nothing
+        with suppress(PolynomialError):  # numbers beyond all floats suggest nothing
             given = floats(suggested.in_basis(problem.basis))
             program.pivot_towards(*layout.guess(np.pad(given, (0, problem.degree + 1 - given.size))))
     try:

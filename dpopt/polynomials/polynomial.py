@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
-from dpopt.polynomials.targets import WIDEST, Target, exact_numbers
+from dpopt.polynomials.targets import WIDEST, Target, exact_numbers, floats
 
 
 class Basis(enum.Enum):
@@ -110,7 +110,7 @@ class Polynomial:
 
     def evaluate(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return p at any points, in floating-point arithmetic (from Chebyshev coefficients, stable on [0, k])."""
-        coefficients = np.array([float(one) for one in self.in_basis(Basis.CHEBYSHEV)])
+        coefficients = floats(self.in_basis(Basis.CHEBYSHEV))
         return np.asarray(np.polynomial.chebyshev.chebval(2.0 * np.asarray(points) / self.width - 1.0, coefficients))
 
     def in_basis(self, basis: Basis) -> tuple[Fraction, ...]:

@@ -8,7 +8,7 @@ believed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -29,6 +29,7 @@ from dpopt.models.polynomials.coefficient_budget import (
 from dpopt.models.polynomials.minimax_polynomial import chebyshev_values, minimax_polynomial
 from dpopt.polynomials.certificates import Problem, judgement
 from dpopt.polynomials.polynomial import Basis, Polynomial
+from dpopt.polynomials.targets import floats
 from dpopt.programs.conic import PointProgram
 from dpopt.programs.results import SolveLimits, SolveResult
 from dpopt.programs.solver import Capability, Solver
@@ -141,11 +142,11 @@ def stated_model(problem: Problem) -> Statement:
     keeps = problem.keeps_zero
     if problem.coefficient_limit is not None:
         table = (monomial_values if problem.basis is Basis.MONOMIAL else chebyshev_values)(width, degree)
-        limit = float(problem.coefficient_limit)
+        (limit,) = floats((problem.coefficient_limit,)).tolist()
         model = limited_coefficients(values, degree, limit, table, keeps_zero=keeps, error_weights=v)
         return model, problem.basis, lambda point: read_limited(point, table)
     if problem.error_limit is not None:
-        limit = float(problem.error_limit)
+        (limit,) = floats((problem.error_limit,)).tolist()
         model = coefficient_budget(values, weights, limit, keeps_zero=keeps, error_weights=v)
         return model, Basis.BINOMIAL, lambda point: read_split(point, width)
     if any(problem.weights):
@@ -153,8 +154,3 @@ def stated_model(problem: Problem) -> Statement:
         return model, Basis.BINOMIAL, lambda point: read_split(point[:-1], width)
     model = minimax_polynomial(values, degree=degree, keeps_zero=keeps, error_weights=v)
     return model, Basis.CHEBYSHEV, lambda point: point[:-1]
-
-
-def floats(numbers: Sequence[Fraction]) -> NDArray[np.float64]:
-    """Return the numbers as floats."""
-    return np.array([float(one) for one in numbers])

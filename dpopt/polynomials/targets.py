@@ -8,9 +8,13 @@ possible.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpopt.errors import PolynomialError
 
@@ -117,6 +121,25 @@ def exact_number(value: Fraction | float | str, what: str) -> Fraction:
             f"{what} has more than {LONGEST_NUMBER} digits; round it, or take a fraction of smaller numbers"
         )
     return Fraction(text)
+
+
+def nearest_float(number: Fraction | int) -> float:
+    """Return the float nearest to an exact number: an infinite one beyond the largest."""
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+
+
+def floats(numbers: Sequence[Fraction]) -> NDArray[np.float64]:
+    """Return the numbers as floats, for a solver or a picture; PolynomialError if one is too large."""
+    found = np.array([nearest_float(one) for one in numbers])
+    if not np.isfinite(found).all():
+        raise PolynomialError(
+            "a value, weight or limit is beyond 1e308, which solvers and pictures do not take; give a smaller one, or "
+            "fewer attributes, or ask for exact arithmetic alone (--solver none)"
+        )
+    return found
 
 
 def _values(name: str, width: int) -> tuple[Fraction, ...]:

@@ -174,15 +174,8 @@ def non_private_errors(
 ) -> dict[str, NonPrivateErrors]:
     """Return the errors of several sets of answers against the exact answers of the table.
 
-    Parameters
-    ----------
-    queries
-        m clauses over its schema, or marginals with m cells, which are taken some at a time and never written out.
-    answers
-        By name: an array (m,) of all answers, rows that were read as a table, or, for marginals, where answers come
-        from.
-    progress
-        Called with the share that is done, in (0, 1].
+    Marginals are taken some at a time and never written out. Answers, by name, are an array (m,) of them all, rows that
+    were read as a table, or, for marginals, where answers come from.
     """
     if dataset._rows == 0:
         raise PrivateDataError("the table has no records to compare with: no row of it is counted")
@@ -297,19 +290,13 @@ def numeric_figures(
     """Return mean and quartiles of each numeric column of a table: exact, not private, for the owner only.
 
     Numbers are those of the file, whatever the reading makes of them. Nothing is returned for records that were given
-    as codes.
-
-    Parameters
-    ----------
-    pairs
-        Names of numeric columns whose mean difference and correlation are asked for.
-    groups
-        Positions of other columns within whose values sums of all numbers are asked for.
+    as codes. Of `pairs` of names of numeric columns the mean difference and the correlation are asked for, of `groups`,
+    positions of other columns, the sums of all numbers within their values.
     """
     again = readable_again(dataset)
     if again is None:
         return NonPrivateNumbers()
-    attributes, replaces = dataset._schema.attributes, OnInvalid.OTHER in again._how.repairs
+    attributes, replaces = dataset._schema.attributes, OnInvalid.OTHER in again._source.how.repairs
     numeric = [place for place, attribute in enumerate(attributes) if attribute.kind is AttributeKind.NUMERIC]
     others = [place for place in range(len(attributes)) if replaces and place not in set(numeric)] or (
         list(groups) if numeric else []
@@ -337,9 +324,9 @@ def numeric_figures(
     places = {names[place]: number for number, place in enumerate(joint)}
     both = {pair: (places[pair[0]], places[pair[1]]) for pair in pairs}
     return NonPrivateNumbers(
-        again._rows_read,
+        again._source.rows,
         dataset._rows,
-        again._how.repairs,
+        again._source.how.repairs,
         columns,
         changed,
         {pair: sums.difference(*two) for pair, two in both.items()},
@@ -374,11 +361,8 @@ class NonPrivateRuleReport:
 def broken_rows(dataset: PrivateDataset, circuit: ThresholdCircuit) -> NonPrivateRuleReport:
     """Return how many rows break each rule: exact, not private, for the owner only.
 
-    Parameters
-    ----------
-    circuit
-        The rules, over the attributes of the schema by which the records were read. Each block of records is evaluated
-        in about 16 MB.
+    The rules are over the attributes of the schema by which the records were read. Each block of records is evaluated in
+    about 16 MB.
     """
     circuit.check_against(dataset._schema.sizes)
     rules, used = circuit.number_of_rules, circuit.attributes().tolist()

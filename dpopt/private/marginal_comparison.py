@@ -87,15 +87,8 @@ def compare_marginals(
 ) -> list[NonPrivateMarginal]:
     """Return marginals over one or two columns each, real and synthetic, in the order given.
 
-    Parameters
-    ----------
-    dataset, schema
-        The table, and the schema that it was read by.
-    sets
-        Attributes of each marginal, all of one or all of two; with at most four million cells each.
-    correlations
-        Of the numbers of pairs of columns by their positions, of the table and of the records; None of each: those of
-        bins.
+    The `sets` of attributes are all of one or all of two, with at most four million cells each. The `correlations` are
+    those of the numbers of pairs of columns by their positions, of the table and of the records; None: those of bins.
     """
     rows, asked = dataset._rows, np.array(list(sets), dtype=np.int32)
     if rows == 0:

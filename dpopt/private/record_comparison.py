@@ -57,19 +57,9 @@ def compare_predictions(
 ) -> NonPrivatePrediction | None:
     """Return how well a column is predicted from all others: gradient boosting of scikit-learn on the codes of records.
 
-    Parameters
-    ----------
-    dataset, schema
-        The table, of which 30 % are kept for tests, and its schema.
-    synthetic : (r, d) int32
-        Codes of synthetic records.
-    weights : (r,) float64
-        What they count.
+    Of the table 30 % are kept for tests; synthetic records (r, d) count `weights` (r,). None where there are too few
+    records, all have the same value of the column, or there is no other column.
 
-    Returns
-    -------
-    NonPrivatePrediction or None
-        None where there are too few records, all have the same value of the column, or there is no other column.
     Raises ImportError if scikit-learn is not installed.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  missed before records are read
@@ -91,65 +81,42 @@ def compare_predictions(
         or any(np.unique(one[:, target]).size < 2 for one in (trained, synthetic[weights > 0]))
     ):
         return None
-    learn = _regression if numeric else _classification
     with threadpool_limits(1):  # threads that wait for each other on a busy machine take ten times as long
-        own = learn(schema, target, synthetic, weights, tested)
-        real = learn(schema, target, trained, np.ones(len(trained)), tested)
+        own = _learned(schema, target, synthetic, weights, tested)
+        real = _learned(schema, target, trained, np.ones(len(trained)), tested)
     measure = "R squared" if numeric else "accuracy"
     return NonPrivatePrediction(
         attribute.name, measure, len(trained), len(tested), own[0], real[0], real[1], own[2], real[2]
     )
 
 
-def _features(schema: Schema, target: int) -> tuple[list[int], list[bool]]:
-    """Return the columns that predict, and which of them are categories."""
-    used = [place for place in range(len(schema)) if place != target]
-    columns = [schema.attributes[place] for place in used]
-    return used, [_is_category(column) for column in columns]
-
-
 def _is_category(column: Attribute) -> bool:
     return column.kind is not AttributeKind.NUMERIC and column.size <= _MOST_CATEGORIES
 
 
-def _classification(
+def _learned(
     schema: Schema, target: int, records: Codes, weights: Numbers, tested: Codes
 ) -> tuple[float, float, float | None]:
-    """Return accuracy, that of the most frequent value, and the area where there are two values."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.metrics import roc_auc_score
+    """Return R squared of a model and of the mean alone; or accuracy, that of the most frequent value, and the area."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.metrics import r2_score, roc_auc_score
 
-    used, categories = _features(schema, target)
-    model = HistGradientBoostingClassifier(
-        categorical_features=categories, early_stopping=False, max_iter=_TREES, random_state=0
-    )
-    model.fit(records[:, used], records[:, target], sample_weight=weights)
-    truth = tested[:, target]
-    accuracy = float(np.mean(model.predict(tested[:, used]) == truth))
-    frequent = int(np.argmax(np.bincount(records[:, target], weights=weights)))
-    area = None
-    values = np.unique(truth)
+    attribute, used = schema.attributes[target], [place for place in range(len(schema)) if place != target]
+    numeric = attribute.kind is AttributeKind.NUMERIC
+    labels = np.array([*attribute.representatives, np.nan]) if numeric else np.arange(attribute.size)
+    given, truth = labels[records[:, target]], labels[tested[:, target]]
+    categories = [_is_category(schema.attributes[place]) for place in used]
+    kind = HistGradientBoostingRegressor if numeric else HistGradientBoostingClassifier
+    model = kind(categorical_features=categories, early_stopping=False, max_iter=_TREES, random_state=0)
+    model.fit(records[:, used], given, sample_weight=weights)
+    found = model.predict(tested[:, used])
+    if numeric:
+        mean = np.full(len(truth), np.average(given, weights=weights))
+        return float(r2_score(truth, found)), float(r2_score(truth, mean)), None
+    frequent, values, area = int(np.argmax(np.bincount(given, weights=weights))), np.unique(truth), None
     if values.size == 2 and np.array_equal(model.classes_, values):
         area = float(roc_auc_score(truth == values[1], model.predict_proba(tested[:, used])[:, 1]))
-    return accuracy, float(np.mean(truth == frequent)), area
-
-
-def _regression(
-    schema: Schema, target: int, records: Codes, weights: Numbers, tested: Codes
-) -> tuple[float, float, None]:
-    """Return R squared of a model, and of the mean alone."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.metrics import r2_score
-
-    used, categories = _features(schema, target)
-    numbers = np.array([*schema.attributes[target].representatives, np.nan])
-    model = HistGradientBoostingRegressor(
-        categorical_features=categories, early_stopping=False, max_iter=_TREES, random_state=0
-    )
-    model.fit(records[:, used], numbers[records[:, target]], sample_weight=weights)
-    truth = numbers[tested[:, target]]
-    mean = np.full(len(truth), np.average(numbers[records[:, target]], weights=weights))
-    return float(r2_score(truth, model.predict(tested[:, used]))), float(r2_score(truth, mean)), None
+    return float(np.mean(found == truth)), float(np.mean(truth == frequent)), area
 
 
 @dataclass(frozen=True, slots=True)

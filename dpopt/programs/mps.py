@@ -155,19 +155,9 @@ def _bound_lines(program: MixedIntegerProgram, columns: Text) -> bytes:
 
 def _numbers(values: NDArray[np.float64]) -> Chosen:
     """Return the shortest text that reads back as the same double, per value."""
-    distinct, place = _distinct(values + 0.0)
+    distinct, place = np.unique(values + 0.0, return_inverse=True)
     texts = [repr(value).removesuffix(".0") for value in distinct.tolist()]
     return np.array(texts, dtype="S") if texts else np.empty(0, dtype="S1"), place
-
-
-def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the distinct values and the place of each value among them; quick where most values are 1 or -1."""
-    common = np.array([1.0, -1.0])
-    place = np.where(values > 0, 0, 1).astype(np.int64)
-    rare = np.abs(values) != 1.0
-    others, those = np.unique(values[rare], return_inverse=True)
-    place[rare] = those + 2
-    return np.concatenate((common, others)), place
 
 
 def _lines(*parts: bytes | Text | Chosen) -> bytes:

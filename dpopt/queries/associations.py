@@ -18,11 +18,6 @@ def cramers_v(shares: Numbers) -> float:
     """Return Cramer's V of two columns, given the shares (n, m) of their values: 0 for independent ones, 1 at most.
 
     Values that do not occur are left aside; 0 where a column has one value only. Source: Cramer 1946, section 21.9.
-
-    Examples
-    --------
-    >>> cramers_v(np.array([[0.5, 0.0], [0.0, 0.5]])), cramers_v(np.array([[0.25, 0.25], [0.25, 0.25]]))
-    (1.0, 0.0)
     """
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     some = shares[np.ix_(rows > 0, columns > 0)]
@@ -40,11 +35,6 @@ def chi_square(shares: Numbers, rows: int) -> tuple[float, float, float] | None:
     (N - 1), and 2 N / (N - 3) (v - w) (v' - w') + N^2 / (N - 1) w w', where v = (r - 1) (N - r) / (N - 1) and w = (sum_i
     N / n_i - r^2) / (N - 2), v' and w' likewise of the m_j. None where all shuffles are alike, or of fewer than 4
     records. Source: Haldane (1940), Dawson (1954).
-
-    Examples
-    --------
-    >>> tuple(round(one, 3) for one in chi_square(np.array([[0.5, 0.0], [0.0, 0.5]]), 4))
-    (4.0, 1.333, 3.556)
     """
     both = [shares.sum(axis=1), shares.sum(axis=0)]
     margins = [one[one > 0] for one in both]

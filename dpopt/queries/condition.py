@@ -37,10 +37,7 @@ class Condition:
     def of(cls, text: str, schema: Schema) -> Condition:
         """Read a condition on the columns of a schema.
 
-        Raises
-        ------
-        QuestionError
-            If the text is none, or names columns with too many combinations of values.
+        Raises QuestionError if the text is none, or names columns with too many combinations of values.
 
         Examples
         --------
@@ -85,10 +82,7 @@ def cells_where(
 ) -> NDArray[np.bool_]:
     """Return for which cells, given their codes of each column, (cells,) each, a formula is true.
 
-    Raises
-    ------
-    QuestionError
-        About the text, if the formula does not fit the schema.
+    Raises QuestionError, about the text, if the formula does not fit the schema.
     """
     columns = list(codes)
     try:

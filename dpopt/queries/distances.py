@@ -29,19 +29,7 @@ LARGEST_TOTAL = 2**60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distances:
-    """L1 distances of marginals from predictions, in units of 1 / 64 of a record.
-
-    Examples
-    --------
-    >>> from dpopt.schema.domains import Domains
-    >>> two = Domains(np.array([2, 3]), np.array([0, 2]), np.array([0, 1, 0, 1, 2]))
-    >>> pair = MarginalSet(two, np.array([[0, 1]]))
-    >>> distances = Distances(pair, np.full(6, 64))
-    >>> distances.of(np.array([5, 0, 1, 0, 2, 1])) / UNIT
-    array([7.])
-    >>> distances.sensitivity(replaced=False, squared=True) / UNIT**2
-    1.0
-    """
+    """L1 distances of marginals from predictions, in units of 1 / 64 of a record."""
 
     marginals: MarginalSet
     """Which marginals."""

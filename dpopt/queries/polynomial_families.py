@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
-from dpopt.constraints import Array, constrain
+from dpopt.constraints import Array, Number, constrain
 from dpopt.errors import WorkloadError
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS, Monomials, multinomial
@@ -61,17 +61,14 @@ def check_norm(name: str, norm: float, unit: float) -> None:
         )
 
 
-def check_width(name: str, width: int | None, monomials: Monomials) -> None:
+def check_width(name: str, width: int | None, variables: int) -> None:
     """Refuse a k that is out of range."""
-    if width is not None and not 1 <= width <= monomials.variables:
-        raise WorkloadError(f"{name}: found k = {width}; expected 1 to {monomials.variables}, or none")
+    if width is not None and not 1 <= width <= variables:
+        raise WorkloadError(f"{name}: found k = {width}; expected 1 to {variables}")
 
 
-def check_approximation(name: str, approximation: float) -> None:
-    """Refuse a gamma that is none."""
-    if not 0 <= approximation < inf:
-        raise WorkloadError(f"{name}: found polynomials that are off by {approximation}; expected 0 or more")
-
+Constant = Annotated[float, Number("the constant of a family")]
+Approximation = Annotated[float, Number("the error of polynomials", least=0)]
 
 LARGEST_TABLE = 2**22
 """Entries of a table, at most; a second one of them is held while it is turned into units."""
@@ -89,11 +86,11 @@ class TableFamily:
     monomials: Monomials
     table: Annotated[NDArray[np.float64], Array(finite=True)] = field(repr=False)
     """Shape (X, N). The coefficients of each of the X records; at most 2^22 entries, all finite."""
-    constant: float = 0.0
+    constant: Constant = 0.0
     """Public, the same for all records."""
     width: int | None = None
     """The most variables that are 1 in a query; None for any number."""
-    approximation: float = 0.0
+    approximation: Approximation = 0.0
     """gamma, as for `SymmetricFamily`."""
 
     def __post_init__(self) -> None:
@@ -109,10 +106,7 @@ class TableFamily:
                 f"{self.name}: a table of {self.table.size:,} entries; at most {LARGEST_TABLE:,}, and {MOST_RECORDS:,} "
                 f"records"
             )
-        if not isfinite(self.constant):
-            raise WorkloadError(f"{self.name}: coefficients must be finite")
-        check_width(self.name, self.width, self.monomials)
-        check_approximation(self.name, self.approximation)
+        check_width(self.name, self.width, self.monomials.variables)
 
     @property
     def norm(self) -> float:
@@ -167,22 +161,21 @@ class SymmetricFamily:
     """"sets" or "powers" of as many variables."""
     weights: tuple[float, ...]
     """c_1, ..., c_t."""
-    constant: float
+    constant: Constant
     """c_0: public, the same for all records, without noise."""
     width: int
     """k: the most literals of a query."""
-    approximation: float
+    approximation: Approximation
     """gamma: how far p_x(y) is off at such queries, at most. Accuracy rests on it, privacy does not."""
 
     def __post_init__(self) -> None:
+        constrain(self, WorkloadError)
         number = self.literals.groups.literals
         if self.monomials.kind not in {SETS, POWERS} or self.monomials.variables != number:
             raise WorkloadError(f"{self.name}: expected all monomials in {number} variables, one for each literal")
-        if len(self.weights) != self.monomials.degree or not all(map(isfinite, (*self.weights, self.constant))):
+        if len(self.weights) != self.monomials.degree or not all(map(isfinite, self.weights)):
             raise WorkloadError(f"{self.name}: expected {self.monomials.degree} finite weights, found {self.weights}")
-        if not 1 <= self.width <= number:
-            raise WorkloadError(f"{self.name}: found k = {self.width}; expected 1 to {number}")
-        check_approximation(self.name, self.approximation)
+        check_width(self.name, self.width, number)
 
     @property
     def schema(self) -> Schema:
@@ -263,12 +256,8 @@ class FunctionFamily:
     printing what it is given; and how long it takes is not hidden. Where a table of all records is small, `tabulated`
     asks the function for each of them without any data, and nothing remains trusted: `plan_sanitizer` does so.
 
-    Parameters
-    ----------
-    low, high : (N,) float64, optional
-        At least and at most what each coefficient is, low <= 0 <= high; the norm if left out.
-    constant, width, approximation :
-        As for `TableFamily`.
+    Each coefficient is from `low` to `high` (N,), low <= 0 <= high; the norm if left out. The constant, the width and the
+    approximation are as for `TableFamily`.
     """
 
     name: str
@@ -277,37 +266,30 @@ class FunctionFamily:
     monomials: Monomials
     function: Callable[[NDArray[np.int64]], NDArray[np.float64]] = field(repr=False)
     """From codes, (1, d) int64, to coefficients, (1, N) float64; d attributes in the order of the schema."""
-    norm: float
+    norm: Annotated[float, Number("the L1 norm", above=0)]
     """The largest L1 norm of the coefficients of a record; larger vectors are shrunk to it."""
     root_norm: float = inf
     """The same in L2; the L1 norm if left out."""
     low: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     high: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    constant: float = 0.0
+    constant: Constant = 0.0
     width: int | None = None
-    approximation: float = 0.0
+    approximation: Approximation = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.norm < inf or not self.root_norm > 0 or not isfinite(self.constant):
-            raise WorkloadError(
-                f"{self.name}: found an L1 norm of at most {self.norm} and an L2 norm of at most {self.root_norm}; "
-                f"expected numbers above 0, the first one finite"
-            )
+        constrain(self, WorkloadError)
+        if not self.root_norm > 0:
+            raise WorkloadError(f"{self.name}: found an L2 norm of at most {self.root_norm}; expected a number above 0")
         for bound, sign in (("low", -1.0), ("high", 1.0)):
             given = getattr(self, bound)
-            each = (
-                np.full(self.monomials.count, self.norm)
-                if not np.size(given)
-                else sign * np.asarray(given, dtype=np.float64)
-            )
+            each = sign * given if given.size else np.full(self.monomials.count, self.norm)
             if each.shape != (self.monomials.count,) or not (each >= 0).all():
                 raise WorkloadError(
                     f"{self.name}: {bound} needs {self.monomials.count:,} numbers, low <= 0 <= high; found shape "
                     f"{each.shape}"
                 )
             object.__setattr__(self, bound, freeze(sign * np.minimum(each, self.norm)))
-        check_width(self.name, self.width, self.monomials)
-        check_approximation(self.name, self.approximation)
+        check_width(self.name, self.width, self.monomials.variables)
 
     @property
     def largest(self) -> float:

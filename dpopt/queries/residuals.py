@@ -48,18 +48,7 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residuals:
-    """Residuals of several sets of attributes as whole numbers, one for each cell: k_A R_A m_A.
-
-    Examples
-    --------
-    >>> from dpopt.schema.domains import Domains
-    >>> two = Domains(np.array([2, 3]), np.array([0, 2]), np.array([0, 1, 0, 1, 2]))
-    >>> pair = Residuals(MarginalSet(two, np.array([[0, 1]])), np.array([1]))
-    >>> pair.of(np.array([5, 0, 1, 0, 2, 1])).tolist()
-    [12, -9, -3, -12, 9, 3]
-    >>> pair.sensitivity(replaced=False, squared=True), pair.sensitivity(replaced=True, squared=True)
-    (12, 48)
-    """
+    """Residuals of several sets of attributes as whole numbers, one for each cell: k_A R_A m_A."""
 
     marginals: MarginalSet
     """The sets, each once, attributes increasing within a set."""

@@ -57,13 +57,6 @@ def contradiction(privacy: Mapping[str, Any], totals: Sequence[Total]) -> dict[s
 
     All tests share `FALSE_ALARM`. An estimate is preferred to limits, of which the one that is farther away is
     returned.
-
-    Examples
-    --------
-    >>> privacy = {"public_size": 600, "relation": "add-remove", "budget": {"earlier": []}}
-    >>> contradiction(privacy, [Total(5980.0, 20.0), Total(6050.0, 40.0)])
-    {'declared': 600, 'says': 'about', 'records': 5994, 'deviation': 17.8885}
-    >>> contradiction({**privacy, "public_size": 6000}, [Total(5980.0, 20.0)])
     """
     if privacy.get("relation") != "add-remove" or privacy["budget"].get("earlier"):
         return None

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dpopt.errors import ReleaseFolderError
 from dpopt.files.json_files import json_object, read_json_value
@@ -30,7 +30,7 @@ _INDENTED = json.JSONEncoder(indent=1, ensure_ascii=False)
 
 def missing_folders(folder: Path) -> list[Path]:
     """Return the folders that are made when `folder` is, innermost first."""
-    return [place for place in (folder, *folder.parents) if not place.exists()]
+    return [place for place in (folder, *folder.parents) if not os.path.exists(place)]  # noqa: PTH110  # also of names that are too long
 
 
 @contextmanager
@@ -136,15 +136,3 @@ def give_one_time(folder: Path) -> None:
     now = int(time.time())
     for path in folder.iterdir():
         os.utime(path, (now, now))
-
-
-def write_whole(target: Path, write: Callable[[IO[bytes]], None], what: str) -> None:
-    """Write a file that appears whole or not at all."""
-    try:
-        with whole_file(target) as stream:
-            write(stream)
-    except OSError as problem:
-        raise ReleaseFolderError(
-            f"the {what} cannot be written to {str(target)!r}: {problem.strerror or problem}; choose a folder that "
-            "exists, can be written and has room"
-        ) from problem

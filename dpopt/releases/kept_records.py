@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -55,23 +56,21 @@ def record_to_json(record: KeptRecord) -> object:
 
 
 def record_from_json(written: object, sizes: NDArray[np.integer]) -> KeptRecord:
-    """Return the record that the transcript holds, in any of its forms."""
-    if isinstance(written, Mapping):
-        bits = _bits(written, len(sizes))
-        if (bits.octets[0] & np.packbits(np.asarray(sizes) < 2)).any():
-            raise TranscriptError("the record on file does not fit the schema")
-        return bits if are_kept_as_bits(sizes) else kept(codes_of(bits), sizes)
-    if not isinstance(written, list) or not all(type(code) is int for code in written):
-        raise TranscriptError("the record on file is damaged: it is no list of whole numbers")
-    if len(written) != len(sizes):
-        raise TranscriptError("the record on file does not fit the schema")
+    """Return the record that the transcript holds, in any of its forms, spelled as they are written."""
+    misfit = TranscriptError("the record on file does not fit the schema, or is damaged")
     try:
-        record = np.array(written, dtype=np.int32)
-    except OverflowError as error:
-        raise TranscriptError("the record on file is damaged: a code is too large") from error
-    if (record < 0).any() or (record >= sizes).any():
-        raise TranscriptError("the record on file does not fit the schema")
-    return kept(freeze(record), sizes)
+        if isinstance(written, Mapping):
+            bits, again = _bits(written, len(sizes))
+            codes = codes_of(bits)
+        else:
+            codes = np.array(written, dtype=np.int32)
+            bits, again = None, codes.tolist()
+    except (binascii.Error, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise misfit from error
+    fits = codes.shape == (len(sizes),) and not (codes < 0).any() and not (codes >= sizes).any()
+    if not fits or json.dumps(again, sort_keys=True) != json.dumps(written, sort_keys=True):
+        raise misfit
+    return bits if bits is not None and are_kept_as_bits(sizes) else kept(freeze(codes), sizes)
 
 
 def records_to_json(records: NDArray[np.int32] | BitRecords) -> list[object]:
@@ -89,32 +88,15 @@ def bit_records_from_json(written: object, sizes: NDArray[np.integer]) -> BitRec
     return BitRecords.joined([one for one in records if isinstance(one, BitRecords)])
 
 
-def _bits(written: Mapping[str, object], width: int) -> BitRecords:
-    """Return the record of an object with columns and ones, or columns and bits."""
-    columns, ones, bits = written.get("columns"), written.get("ones"), written.get("bits")
-    if set(written) not in ({"columns", "ones"}, {"columns", "bits"}) or type(columns) is not int:
-        raise TranscriptError("the record on file is damaged: expected its columns, and its ones or its bits")
-    if columns != width:
-        raise TranscriptError("the record on file does not fit the schema")
-    if isinstance(ones, list) and all(type(place) is int for place in ones):
-        if any(not 0 <= place < columns for place in ones):
-            raise TranscriptError(f"the record on file is damaged: its ones lie outside 0 .. {columns - 1}")
-        places = np.array(ones, dtype=np.int64)
-        if (np.diff(places) <= 0).any():
-            raise TranscriptError("the record on file is damaged: its ones do not increase")
-        codes = np.zeros((1, columns), dtype=np.uint8)
-        codes[0, places] = 1
-        return BitRecords.of(codes)
-    if not isinstance(bits, str):
-        raise TranscriptError("the record on file is damaged: its bits are no text, or its ones no whole numbers")
-    try:
-        octets = base64.b64decode(bits.encode("ascii"), validate=True)
-    except (binascii.Error, UnicodeEncodeError) as error:
-        raise TranscriptError("the record on file is damaged: its bits are not in base 64") from error
-    stray = 8 * len(octets) - columns
-    if not 0 <= stray < 8 or octets[-1] & ((1 << stray) - 1) or base64.b64encode(octets).decode("ascii") != bits:
-        raise TranscriptError(f"the record on file is damaged: its bits are not those of {columns} columns")
-    return BitRecords(columns, np.frombuffer(octets, dtype=np.uint8)[None, :])
+def _bits(written: Mapping[str, Any], width: int) -> tuple[BitRecords, dict[str, Any]]:
+    """Return the record of an object with columns and ones, or columns and bits, and how that would be written."""
+    if "ones" in written:
+        codes = np.zeros(width, dtype=np.uint8)
+        codes[np.array(written["ones"], dtype=np.int64)] = 1
+        return BitRecords.of(codes[None]), {"columns": width, "ones": np.flatnonzero(codes).tolist()}
+    codes = np.unpackbits(np.frombuffer(base64.b64decode(written["bits"]), dtype=np.uint8), count=width)
+    record = BitRecords.of(codes[None])
+    return record, {"columns": width, "bits": base64.b64encode(record.octets[0].tobytes()).decode("ascii")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

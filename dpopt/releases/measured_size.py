@@ -20,7 +20,7 @@ from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.public_facts import public_size
+from dpopt.private.tables.dataset import public_size
 from dpopt.releases.ledgers import reserved_ledger
 from dpopt.releases.plan import LARGEST_SIZE
 from dpopt.releases.progress import Detail, Progress

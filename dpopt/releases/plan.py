@@ -201,6 +201,7 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
     ),
     "update": {"hoeffding": "paper, the lecture's step", "projection": "max-entropy"},
     "estimate": {
+        "least-absolute": "posterior, nearer the truth on every table measured, or the model isotonic_median_regression",
         "whole": "another one, rounded by an export or by whole_counts; the nearest is the model whole_tree_consistency",
         "shrunken without rounds": "--measure rounds or --shapes rounds, or the estimate 'divided'",
         "zeroing without a hierarchy": "--branching, the tree of the paper, or --hierarchy, or the estimate 'divided'",

@@ -28,6 +28,8 @@ MOST_CELLS = 20_000_000
 """Cells of marginals on which rows are compared; of more, a public random part of the marginals."""
 MOST_LITERALS = 2_000_000
 """Literals of clauses; with more, rows are taken by systematic resampling alone."""
+FEW = 1_000
+"""Fewer rows than one in so many are not searched: wherever they stand, they move no answer by more than a thousandth."""
 MOST_CODES = 20_000_000
 """Codes of records that are kept as bits; with more, rows are taken by systematic resampling alone."""
 
@@ -111,7 +113,8 @@ def _searched(
         problem = rows_problem(queries, records, weighted.multiplicity, sizes, job.schema.circuit(), number)
         problem = replace(problem, kept=kept)
         start = np.repeat(records, systematic_multiplicities(weighted.multiplicity, number), axis=0)
-        rows = searched_rows(problem, start, job.plan.seed)
+        few = kept is None and FEW * number < (job.rows or 1)
+        rows = start if few else searched_rows(problem, start, job.plan.seed)
         wanted = problem.terms[0].values
         differences = number * (shares_on_records(queries, rows, sizes) - wanted)
         distinct, multiplicity = np.unique(rows, axis=0, return_counts=True)

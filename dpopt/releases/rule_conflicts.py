@@ -32,40 +32,36 @@ NO_CLAUSES = Clauses(
 """A problem without clauses asks for any feasible record."""
 
 
-def feasible_record(
-    rules: ThresholdCircuit, sizes: NDArray[np.int32], *, seconds: float = SECONDS
-) -> NDArray[np.int32]:
+def feasible_record(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return a record (d,) int32 that obeys every rule; the same one each time.
 
     Problem: find x with x[a] in {0, ..., sizes[a] - 1} such that every required gate of `rules` is true of x.
     """
     if not rules.number_of_rules:
         return freeze(np.zeros(sizes.size, dtype=np.int32))
-    return _feasible_record(rules, tuple(sizes.tolist()), seconds)
+    return _feasible_record(rules, tuple(sizes.tolist()))
 
 
 @functools.lru_cache(maxsize=2)
-def _feasible_record(rules: ThresholdCircuit, numbers_of_codes: tuple[int, ...], seconds: float) -> NDArray[np.int32]:
+def _feasible_record(rules: ThresholdCircuit, numbers_of_codes: tuple[int, ...]) -> NDArray[np.int32]:
     """Answer once for each circuit: a release asks before it reads the table, and again when it begins to play."""
     sizes = np.array(numbers_of_codes, dtype=np.int32)
     record = _searched(rules, sizes)
     if record is not None:
         return record
-    record, decided = _decided(rules, sizes, seconds)
+    record, decided = _decided(rules, sizes)
     if record is not None:
         return record
     if not decided:
         raise RulesError(
-            f"no record that obeys the {rules.number_of_rules} rules was found within {seconds:g} s, and it is not "
+            f"no record that obeys the {rules.number_of_rules} rules was found within {SECONDS:g} s, and it is not "
             f"proven that there is none; simplify the rules (fewer, or over fewer attributes at a time)"
         )
-    names, smallest = conflicting_rules(rules, sizes, seconds=seconds)
+    names, smallest = conflicting_rules(rules, sizes)
     raise RulesError(_message(names, smallest=smallest))
 
 
-def conflicting_rules(
-    rules: ThresholdCircuit, sizes: NDArray[np.int32], *, seconds: float = SECONDS
-) -> tuple[tuple[str, ...], bool]:
+def conflicting_rules(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> tuple[tuple[str, ...], bool]:
     """Return the names of rules that no record obeys together, as few as possible, and whether fewer is impossible.
 
     Problem: minimize |S| over sets S of rules that no record obeys together.
@@ -79,21 +75,21 @@ def conflicting_rules(
     Source: Ignatiev, Previti, Liffiton and Marques-Silva (2015), "Smallest MUS extraction with minimal hitting set
     dualization".
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + SECONDS
     everything = range(rules.number_of_rules)
     corrections: list[list[int]] = []
     while time.monotonic() < deadline:
         candidate = _smallest_hitting_set(corrections, rules.number_of_rules)
-        record, decided = _obeying(rules, sizes, candidate, seconds)
+        record, decided = _obeying(rules, sizes, candidate)
         if not decided:
             break
         if record is None:
             return tuple(rules.names[rule] for rule in candidate), True
-        obeyed = _grown(rules, sizes, record, seconds)
+        obeyed = _grown(rules, sizes, record)
         corrections.append([rule for rule in everything if rule not in obeyed])
         if not corrections[-1]:
             raise RulesError("the rules do not contradict each other; a record obeys all of them")
-    return tuple(rules.names[rule] for rule in _irreducible(rules, sizes, seconds)), False
+    return tuple(rules.names[rule] for rule in _irreducible(rules, sizes)), False
 
 
 def require_rules_taken(solver: Solver, rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> None:
@@ -125,47 +121,45 @@ def _searched(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> NDArray[np.i
     return None if result.solution is None else result.require_record()
 
 
-def _decided(
-    rules: ThresholdCircuit, sizes: NDArray[np.int32], seconds: float
-) -> tuple[NDArray[np.int32] | None, bool]:
+def _decided(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> tuple[NDArray[np.int32] | None, bool]:
     """Return a feasible record or None, and whether None means that there is none."""
     from dpopt.solvers.registry import get_solver
 
     solver = accepting_max_csp(get_solver("cp-sat"))
-    result = solver.solve(_question(rules, sizes), SolveLimits(seconds=seconds))
+    result = solver.solve(_question(rules, sizes), SolveLimits(seconds=SECONDS))
     if result.solution is not None:
         return result.require_record(), True
     return None, result.termination is Termination.INFEASIBLE
 
 
 def _obeying(
-    rules: ThresholdCircuit, sizes: NDArray[np.int32], chosen: list[int], seconds: float
+    rules: ThresholdCircuit, sizes: NDArray[np.int32], chosen: list[int]
 ) -> tuple[NDArray[np.int32] | None, bool]:
     if not chosen:
         return freeze(np.zeros(sizes.size, dtype=np.int32)), True
     part = rules.only(chosen)
     record = _searched(part, sizes)
-    return (record, True) if record is not None else _decided(part, sizes, seconds)
+    return (record, True) if record is not None else _decided(part, sizes)
 
 
-def _grown(rules: ThresholdCircuit, sizes: NDArray[np.int32], record: NDArray[np.int32], seconds: float) -> set[int]:
+def _grown(rules: ThresholdCircuit, sizes: NDArray[np.int32], record: NDArray[np.int32]) -> set[int]:
     """Return a set of rules that can be obeyed together and holds all that the record obeys; no rule can be added."""
     obeyed = set(np.flatnonzero(~rules.broken(record[None, :])[0]).tolist())
     for rule in range(rules.number_of_rules):
         if rule in obeyed:
             continue
-        more, _ = _obeying(rules, sizes, sorted({*obeyed, rule}), seconds)
+        more, _ = _obeying(rules, sizes, sorted({*obeyed, rule}))
         if more is not None:
             obeyed |= set(np.flatnonzero(~rules.broken(more[None, :])[0]).tolist())
     return obeyed
 
 
-def _irreducible(rules: ThresholdCircuit, sizes: NDArray[np.int32], seconds: float) -> list[int]:
+def _irreducible(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> list[int]:
     """Return a set of rules that contradict each other, none of which can be left out."""
     kept = list(range(rules.number_of_rules))
     for rule in range(rules.number_of_rules):
         without = [other for other in kept if other != rule]
-        record, decided = _obeying(rules, sizes, without, seconds)
+        record, decided = _obeying(rules, sizes, without)
         if record is None and decided:
             kept = without
     return kept

@@ -24,13 +24,12 @@ from dpopt.inference.records.problem import KeptMarginals
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS, Door
 from dpopt.private.engines.fine_counts import count_columns
-from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.measurements.bin_measurement import ColumnSums
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.mechanisms.randomness import RandomWords
 from dpopt.private.selections.query_weights import QuerySampler
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import check_size
+from dpopt.private.tables.dataset import PrivateDataset, check_size
 from dpopt.programs.solver import Solver
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.releases.declared_size import Total

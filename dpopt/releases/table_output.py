@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError, SchemaError
-from dpopt.releases.folder_files import write_whole
+from dpopt.files.written_files import whole_file
 from dpopt.releases.job import Job
 from dpopt.releases.records import RowBlock
 from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time, has_years
@@ -77,12 +78,13 @@ def write_blocks(
 
     def checked() -> Iterator[RowBlock]:
         nonlocal rows, unordered
-        for block in one_ahead(blocks) if USUAL > 1 else blocks:
+        for block in blocks:
             _check(schema, block.codes, block.weights)
             rows, unordered = rows + len(block.codes), unordered + block.unordered
             yield block
 
-    write_whole(Path(path), lambda stream: write(stream, schema, checked(), name), "records")
+    with whole_file(path) as stream:
+        write(stream, schema, checked(), name)
     by_rules = {} if not unordered else {"rows_at_representatives_by_rules": unordered}
     return {"file": Path(path).name, "rows": rows, "weight_column": name, **by_rules}
 
@@ -144,12 +146,13 @@ def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], wei
         texts = ("" if value is None else value_text(value) for value in values)
         return pa.array([_cell(text, alone=last == 0) + end for text in texts], kind)
 
-    for block, columns in _columns(schema, blocks, cells):
+    made = _columns(schema, blocks, cells)
+    for block, columns in one_ahead(made) if USUAL > 1 else made:
         if block.weights is not None:
             different, places = np.unique(block.weights, return_inverse=True)
-            columns.append((cells(last, None, different.tolist()), pa.array(places.astype(np.int32))))
+            columns.append(partial(_taken, cells(last, None, different.tolist()), pa.array(places.astype(np.int32))))
         for start in range(0, len(block.codes), _BATCH_ROWS):
-            parts = [table.take(places[start : start + _BATCH_ROWS]) for table, places in columns]
+            parts = [column(slice(start, start + _BATCH_ROWS)) for column in columns]
             lines = pc.binary_join_element_wise(*parts, separator)
             ends = np.frombuffer(lines.buffers()[1], dtype=np.int64)
             stream.write(memoryview(lines.buffers()[2])[: ends[len(lines)]])
@@ -185,8 +188,9 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
     def numbers(place: int, attribute: Attribute, drawn: NDArray[np.float64]) -> pa.Array:
         return _typed(_arrow_numbers(attribute, drawn, ends_in_files(attributes, place)), types[place])
 
-    for block, columns in _columns(schema, blocks, typed, numbers):
-        arrays = [values.take(places) for values, places in columns]
+    made = _columns(schema, blocks, typed, numbers)
+    for block, columns in one_ahead(made) if USUAL > 1 else made:
+        arrays = [column(slice(None)) for column in columns]
         yield pa.table(arrays if block.weights is None else [*arrays, pa.array(block.weights)], names=names)
 
 
@@ -227,6 +231,8 @@ def as_polars(table: pa.Table, schema: Schema) -> pl.DataFrame:
 
 _Written: TypeAlias = Sequence[Value | None]
 """Values of a column as files hold it; that of missing last."""
+_Column: TypeAlias = "Callable[[slice], pa.Array]"
+"""Returns the values of a part of a block's records."""
 
 
 def _columns(
@@ -234,10 +240,10 @@ def _columns(
     blocks: Iterable[RowBlock],
     make: Callable[[int, Attribute, _Written], pa.Array],
     numbers: Callable[[int, Attribute, NDArray[np.float64]], pa.Array] | None = None,
-) -> Iterator[tuple[RowBlock, list[tuple[pa.Array, pa.Array]]]]:
-    """Yield each block with its columns: arrays of values, and which of them each record has.
+) -> Iterator[tuple[RowBlock, list[_Column]]]:
+    """Yield each block with its columns.
 
-    `make` makes these of the values of an attribute at a position: once of all declared ones, and of drawn numbers, each
+    `make` makes an array of the values of an attribute at a position: once of all declared ones, and of drawn numbers, each
     once, in every block; or `numbers` makes an array of the numbers of all records.
     """
     import pyarrow as pa
@@ -245,20 +251,28 @@ def _columns(
     attributes, declared = schema.attributes, dict[int, pa.Array]()
     in_files = [as_in_files(attributes, place) for place in range(len(attributes))]
     for block in blocks:
-        columns, drawn = list[tuple[pa.Array, pa.Array]](), add_lengths(attributes, block.codes, block.numbers)
+        columns, drawn = list[_Column](), add_lengths(attributes, block.codes, block.numbers)
         for place, attribute in enumerate(in_files):
             if place not in drawn:
                 if place not in declared:
                     declared[place] = make(place, attribute, attribute.decoded())
-                columns.append((declared[place], pa.array(np.ascontiguousarray(block.codes[:, place]))))
+                codes = pa.array(np.ascontiguousarray(block.codes[:, place]))
+                columns.append(partial(_taken, declared[place], codes))
                 continue
             own = drawn[place] + 0.0  # no number is -0.0
             if numbers is not None and attribute.quantity == "numbers":
-                columns.append((numbers(place, attribute, own), pa.array(np.arange(own.size))))
+                columns.append(numbers(place, attribute, own).__getitem__)
             else:
                 values, places = _different(attribute, own)
-                columns.append((make(place, attribute, values), places))
+                columns.append(partial(_taken, make(place, attribute, values), places))
         yield block, columns
+
+
+def _taken(values: pa.Array, places: pa.Array, part: slice) -> pa.Array:
+    """Return the values at some of the places, which are none but theirs."""
+    import pyarrow.compute as pc
+
+    return pc.take(values, places[part], boundscheck=False)
 
 
 def _different(attribute: Attribute, numbers: NDArray[np.float64]) -> tuple[_Written, pa.Array]:
@@ -347,18 +361,15 @@ def write_answers(folder: Path, job: Job, answers: NDArray[np.float64]) -> dict[
     """
     file_format = str(job.output.get("format", "csv"))
     name = f"answers.{file_format}"
-
-    def write(stream: IO[bytes]) -> None:
+    with whole_file(folder / name) as stream:
         if file_format == "csv":
             stream.write(b"query,answer\n")
             stream.writelines(f"{query},{answer!r}\n".encode() for query, answer in enumerate(answers.tolist()))
-            return
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        else:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
 
-        pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
-
-    write_whole(folder / name, write, "answers")
+            pq.write_table(pa.table({"query": np.arange(len(answers)), "answer": answers}), stream)
     return {
         "file": name,
         "queries": len(answers),

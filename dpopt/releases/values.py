@@ -8,9 +8,8 @@ last step. A round that was torn on file is left out. Privacy: C19 in docs/priva
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import repeat
+from functools import partial
 from math import sqrt
 from operator import call
 from typing import Any
@@ -26,7 +25,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.constraints import Number
 from dpopt.errors import PlanError
 from dpopt.files.codec import decode, encode
-from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.measurements.bin_measurement import ColumnSums
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.releases.column_values import ColumnBlocks
 from dpopt.releases.declared_size import Total
@@ -34,7 +33,7 @@ from dpopt.releases.records import RowBlock, SyntheticRecords
 from dpopt.schema.dates import cut_off
 from dpopt.schema.finer import HALVINGS, dividable, finer, limits, orders
 from dpopt.schema.schema import Attribute, Schema
-from dpopt.threads import USUAL
+from dpopt.threads import USUAL, map_in_threads
 from dpopt.transcript.released import NoisyAnswers
 
 VALUES_SHARE = 0.02
@@ -183,12 +182,10 @@ def drawn_blocks(values: Values, schema: Schema, records: SyntheticRecords, *, w
     number = len(records) if weighted else int(records.multiplicity.sum())
     places = {name: schema.names.index(name) for name in values}
     draws = {places[name]: column.drawing(places[name], number) for name, column in values.items()}
-    with ThreadPoolExecutor(USUAL) as pool:
-        for block in records.blocks(weighted=weighted):
-            drawn = pool.map(call, draws.values(), block.codes.T[[*draws]], repeat(block.shares))
-            numbers = dict(zip(draws, drawn, strict=True))
-            unordered = put_in_order(numbers, schema, block.codes)
-            yield replace(block, numbers=numbers, unordered=unordered)
+    for block in records.blocks(weighted=weighted):
+        work = [partial(draw, block.codes[:, place], block.shares) for place, draw in draws.items()]
+        numbers = dict(zip(draws, map_in_threads(call, work, USUAL), strict=True))
+        yield replace(block, numbers=numbers, unordered=put_in_order(numbers, schema, block.codes))
 
 
 def drawn_table(values: Values, schema: Schema, records: SyntheticRecords, *, weighted: bool) -> RowBlock:

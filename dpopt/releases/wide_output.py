@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PlanError
+from dpopt.files.written_files import whole_file
 from dpopt.private.readers.binary.item_files import Items
 from dpopt.queries.counting.binary_columns import BitRecords
-from dpopt.releases.folder_files import write_whole
 from dpopt.releases.job import Job
 from dpopt.releases.records import SyntheticRecords
 
@@ -38,14 +38,17 @@ def write_wide(folder: Path, job: Job, records: SyntheticRecords) -> dict[str, A
     described: dict[str, Any] = {"rows": len(records) if places is None else len(places)}
     if job.output["format"] == "npz":
         name = "synthetic.npz"
-        write_whole(folder / name, lambda stream: write_npz(stream, width, ones, places, weights), "records")
+        with whole_file(folder / name) as stream:
+            write_npz(stream, width, ones, places, weights)
         return {"file": name, **described, "weight_column": None if weights is None else "weights"}
     items = job.items()
-    write_whole(folder / BASKETS, lambda stream: write_baskets(stream, ones, places, items), "records")
+    with whole_file(folder / BASKETS) as stream:
+        write_baskets(stream, ones, places, items)
     by = f"number, from {items.first}" if items.names is None else "name"
     described = {"file": BASKETS, **described, "items_by": by, "weight_column": None}
     if weights is not None:
-        write_whole(folder / WEIGHTS, lambda stream: write_weights(stream, weights), "weights")
+        with whole_file(folder / WEIGHTS) as stream:
+            write_weights(stream, weights)
         described["weight_file"] = WEIGHTS
     return described
 

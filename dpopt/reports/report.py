@@ -11,7 +11,7 @@ from typing import Any
 from dpopt.algorithms.after.judgement import Judgement, judge
 from dpopt.algorithms.replay import finished_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.errors import PlanError, ReleaseFolderError
+from dpopt.errors import PlanError
 from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.html_pages.page import page
 from dpopt.releases.descriptions.description import FIGURES, Description, about_figures, described, guarantee
@@ -88,13 +88,8 @@ def report(
         progress("drawing")
         text = _page(finished, judged, title)
     if place is not None:
-        try:
-            with whole_file(place, private=table is not None) as file:
-                file.write(text.encode())
-        except OSError as problem:
-            raise ReleaseFolderError(
-                f"the report cannot be written to {str(place)!r}: {problem.strerror or problem}; name another file"
-            ) from problem
+        with whole_file(place, private=table is not None) as file:
+            file.write(text.encode())
     return text
 
 

@@ -19,12 +19,7 @@ PREFIX = "item"
 class BinaryAttributes(Sequence[Attribute]):
     """d attributes with the values 0 and 1; none of them exists as an object before somebody asks for it.
 
-    Parameters
-    ----------
-    count
-        Number of attributes d, at least 1.
-    names
-        Their names, d different texts that are not empty and hold no line break; "item0", "item1", ... if left out.
+    Their names are different texts that are not empty and hold no line break; "item0", "item1", ... if left out.
     """
 
     __slots__ = ("_count", "_names", "_positions")

@@ -116,17 +116,7 @@ def fixed_by_rules(schema: Schema) -> list[str]:
 
 
 def rough_differences(schema: Schema) -> str | None:
-    """Return a note on lengths of time and other differences, which bins make rough; None where nothing suggests any.
-
-    Examples
-    --------
-    >>> from dpopt.schema import Rule, ordered
-    >>> ages = tuple(Attribute(name, AttributeKind.NUMERIC, edges=(0, 10, 20)) for name in "ab")
-    >>> rough_differences(Schema(ages)) is None
-    True
-    >>> rough_differences(Schema(ages, rules=(Rule(ordered(["a", "b"], by="representative")),)))[:28]
-    "differences between 'a', 'b'"
-    """
+    """Return a note on lengths of time and other differences, which bins make rough; None where nothing suggests any."""
     if schema.is_binary:
         return None
     ordered = {name for rule in schema.rules if isinstance(rule.form, Ordering) for name in rule.form.attributes}
@@ -172,15 +162,7 @@ class Order:
 
 
 def orders(schema: Schema) -> list[Order]:
-    """Return the orders of two columns that whole rules state by representatives: `ordered`, or `compare` of two names.
-
-    Examples
-    --------
-    >>> from dpopt.schema import Rule, compare
-    >>> ages = [Attribute(name, AttributeKind.NUMERIC, edges=(0, 10, 20)) for name in "ab"]
-    >>> orders(Schema(tuple(ages), rules=(Rule(compare("a", ">", "b", by="representative")),)))
-    [Order(less=1, more=0, strict=True)]
-    """
+    """Return the orders of two columns that whole rules state by representatives: `ordered`, or `compare` of two names."""
     return [one for rule in schema.rules for one in _orders_of(rule, schema)]
 
 

@@ -26,15 +26,7 @@ _DIGITS, _MOST_DIGITS = 14, 300
 
 
 def lengths(attributes: Sequence[Attribute]) -> list[tuple[int, int]]:
-    """Return the positions of each length and of the column that it counts from, in the order of addition.
-
-    Examples
-    --------
-    >>> start = Attribute("start", AttributeKind.NUMERIC, edges=(0, 10), integer=True)
-    >>> stop = Attribute("stop", AttributeKind.NUMERIC, edges=(0, 1, 5), integer=True, after="start")
-    >>> lengths([stop, start])
-    [(0, 1)]
-    """
+    """Return the positions of each length and of the column that it counts from, in the order of addition."""
     if isinstance(attributes, BinaryAttributes):
         return []
     waiting = {place: one.after for place, one in enumerate(attributes) if one.after is not None}
@@ -154,12 +146,7 @@ def add_lengths(
 ) -> dict[int, _Numbers]:
     """Return numbers by the positions of columns, as files hold them: each length becomes a sum.
 
-    Parameters
-    ----------
-    records : (r, d) int32
-        Codes.
-    numbers : mapping of int to (r,) float64
-        What stands in place of the numbers of bins, NaN where missing; lengths as lengths.
+    `numbers` (r,) stand in place of those of the codes' bins (r, d), NaN where missing; lengths as lengths.
     """
     found = dict(numbers)
 

@@ -26,6 +26,7 @@ from dpopt.files.json_files import (
     shown,
     write_json_object,
 )
+from dpopt.files.written_files import check_replaceable
 from dpopt.html_pages.shown import Shown
 from dpopt.schema.attribute import LARGEST_SIZE, Attribute, AttributeKind, Value, is_number, number_text, value_text
 from dpopt.schema.binary_attributes import BinaryAttributes
@@ -265,7 +266,8 @@ class Schema(Shown):
 
     @checked
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema file, whole or not at all. Only the owner of a draft of private data can read it."""
+        """Write the schema file, whole or not at all, also onto an earlier schema. Only its owner can read a draft."""
+        check_replaceable(path, b'{"dpopt_schema"', "schema of dpopt")
         write_json_object(path, self.to_json(), private=self.draft)
 
     def fingerprint(self) -> str:

@@ -40,8 +40,9 @@ from dpopt.errors import FIELDS, DpoptError, PlanError, named_as_in
 from dpopt.files.json_files import read_json_object
 from dpopt.files.written_files import whole_file
 from dpopt.html_pages.page import page
+from dpopt.releases.folder_files import check_empty
 from dpopt.studio.forms import KINDS, RELATIONS, ColumnForm, rule_of, scales_of
-from dpopt.studio.tables import BESIDE, ENDINGS, ON_INVALID, STEPS, FormEntries, Table, ending_of
+from dpopt.studio.tables import BESIDE, ENDINGS, ON_INVALID, STEPS, FormEntries, Table, ending_of, new_folder
 
 MOST_BYTES = 4 * 1024**3
 """Of a request, counted as it arrives; larger tables are named when the studio is started."""
@@ -64,7 +65,7 @@ class Studio:
     """A running studio, on a port of 127.0.0.1 (0 takes a free one); releases stay in `folder`.
 
     Its pages may open `files`, tables and budget files, where they are; all others have to be sent. Raises PlanError if
-    one is not there, or the port is taken.
+    one is not there, the folder cannot be made, or the port cannot be used.
     """
 
     def __init__(self, folder: Path, port: int = 0, files: Sequence[Path] = ()) -> None:
@@ -73,6 +74,7 @@ class Studio:
                 raise PlanError(f"there is no file {str(file)!r}; name tables and budget files that exist")
         self.files = {str(file.resolve()): file.resolve() for file in files}
         self.folder = folder
+        check_empty(new_folder(folder, "table"))
         self.tables: dict[str, Table] = {}
         self._socket = socket.socket()
         if os.name == "posix":  # on Windows, two processes could share the port
@@ -80,10 +82,11 @@ class Studio:
         try:
             self._socket.bind(("127.0.0.1", port))
             self._socket.listen(128)  # at once: nobody else can take the port before the browser asks
-        except OSError as problem:
+        except (OSError, OverflowError) as problem:
             self._socket.close()
             raise PlanError(
-                f"port {port} of 127.0.0.1 cannot be used: {problem.strerror}; leave the port out to take a free one"
+                f"port {port} of 127.0.0.1 cannot be used: {getattr(problem, 'strerror', problem)}; leave the port out to "
+                f"take a free one"
             ) from problem
         self.port: int = self._socket.getsockname()[1]
         self._cookie = f"dpopt_studio_{self.port}"
@@ -173,7 +176,7 @@ class Studio:
                 with named_as_in("studio"):
                     try:
                         response = await answer(Request(request.scope, _limited(request)))
-                    except DpoptError as problem:
+                    except (DpoptError, OSError) as problem:  # of a full disk
                         response = self._page("studio_problem.html", problem=str(problem))
             response.headers.update(_HEADERS)
             return response

@@ -76,12 +76,12 @@ class FormEntries:
             raise PlanError(
                 "to protect persons give both: the column that names a person, and the most rows of one person"
             )
-        return {"person": person, "rows_per_person": int(_number("the most rows of one person", rows)), **repairs}
+        return {"person": person, "rows_per_person": _whole("the most rows of one person", rows), **repairs}
 
     def terms(self) -> dict[str, Any]:
         """Return the terms of a plan."""
-        public, guessed = (text.replace(",", "").replace(" ", "") for text in (self.n0, self.n))  # between thousands
-        found: dict[str, Any] = {"n0" if public else "n": int(_number("the number of records", public or guessed))}
+        size = _whole("the number of records", self.n0 or self.n)
+        found: dict[str, Any] = {"n0" if self.n0.strip() else "n": size}
         found |= self.reading()
         if self.delta.strip():
             found["delta"] = _number("delta", self.delta)
@@ -96,12 +96,19 @@ class FormEntries:
 
 def _number(what: str, text: str) -> float:
     try:
-        found = float(text)
+        found = float(text.encode("ascii"))
     except ValueError:
         raise PlanError(f"{what}: expected a number with a point, such as 1.5, found {text!r}") from None
     if not 0 <= found < 1e15:
         raise PlanError(f"{what}: expected a number from 0 on, found {text!r}")
     return found
+
+
+def _whole(what: str, text: str) -> int:
+    digits = text.replace(",", "").replace(" ", "")  # between thousands
+    if not (digits.isascii() and digits.isdigit()):
+        raise PlanError(f"{what}: expected a whole number, such as 45000, found {text!r}")
+    return int(_number(what, digits))
 
 
 @dataclass(slots=True)
@@ -241,7 +248,7 @@ class Table:
                 self._check(seen)
                 if self.plan is None:
                     raise PlanError("plan the release first")
-                self.begun, self.out, self.paid_from = self.schema, _new_folder(folder, self.name), self.asked
+                self.begun, self.out, self.paid_from = self.schema, new_folder(folder, self.name), self.asked
                 self.plan.save(self.place / "plan.json")
             for name in ("problem.txt", "progress.json"):
                 (self.place / name).unlink(missing_ok=True)
@@ -311,7 +318,7 @@ def _errors(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "baseline": None if least is None else baselines[least], "baseline_name": least}
 
 
-def _new_folder(folder: Path, name: str) -> Path:
+def new_folder(folder: Path, name: str) -> Path:
     """Return a folder that is not there yet, named after the table in plain letters."""
     plain = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in name.lower()).strip("-")
     number, stem = 1, (plain[:40].strip("-") or "table")

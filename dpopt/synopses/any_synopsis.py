@@ -34,6 +34,7 @@ KINDS: Mapping[str, Callable[[], type[Synopsis]]] = {
     "dpopt_halfspaces": kind_of("halfspaces.halfspaces:Halfspaces"),
     "dpopt_sanitizer": kind_of("sanitizers.sanitized:SanitizedPolynomial"),
     "dpopt_count": kind_of("optimal_count:OptimalCount"),
+    "dpopt_prefixes": kind_of("histograms.prefixes:Prefixes"),
 }
 """Imports of the class of each kind, by the key of its statement."""
 
@@ -44,7 +45,7 @@ def read_synopsis(path: str | os.PathLike[str]) -> Synopsis:
     Parameters
     ----------
     path : path
-        What `write` of a release, or a command with --out, wrote.
+        What `write` of a release, or a command with --out, wrote; also the file of prefixes, which grows.
     Raises ReleaseFolderError if the file is missing; TranscriptError if it is something else, or damaged.
 
     Examples
@@ -59,5 +60,7 @@ def read_synopsis(path: str | os.PathLike[str]) -> Synopsis:
     True
     """
     from dpopt.synopses.synopsis import key_of
+    from dpopt.transcript.journal import begins_as_journal
 
-    return KINDS[key_of(path, frozenset(KINDS))]().read(path)
+    key = "dpopt_prefixes" if begins_as_journal(path) else key_of(path, frozenset(KINDS))
+    return KINDS[key]().read(path)

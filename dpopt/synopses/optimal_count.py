@@ -19,7 +19,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.constraints import OneOf, Whole, constrain
 from dpopt.errors import PlanError, ProgramError, TranscriptError
 from dpopt.models.optimal_mechanism import least_loss, losses_of, optimal_mechanism, whole_weights
-from dpopt.private.curators.matrix_curator import MatrixCurator
+from dpopt.private.curators.net_curator import MatrixCurator
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.condition import Condition
 from dpopt.releases.descriptions.verdict import Note
@@ -27,7 +27,6 @@ from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import check_confidence, whole_amount
 from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
 from dpopt.synopses.synopsis import PlannedSynopsis, SynopsisPlan
-from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -217,11 +216,8 @@ def count(
     -------
     OptimalCount
         Answers by `answer()`, with an interval, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -272,7 +268,7 @@ def release_count(
 ) -> OptimalCount:
     """Charge and draw, as `dpopt.synopses.release.Measure` says."""
     run = Reserved.of(plan, how)
-    curator = MatrixCurator(dataset, run.ledger, MemoryJournal(keep=False), size=plan.size or 0, noise=run.noise)
+    curator = run.curator(MatrixCurator, dataset)
     with run.stage("measuring"):
         drawn = curator.draw(condition, plan.weights, epsilon=plan.epsilon)
     return OptimalCount(condition.text, plan, (np.array([drawn.candidate]),), run.privacy())

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,15 @@ from dpopt.algorithms.statement import Spending, privacy_statement
 from dpopt.errors import AccuracyWarning, DpoptError, PlanError, SchemaError, warn
 from dpopt.models.model_size import refuse_solver
 from dpopt.private.curators.counting_curator import Counted, CountingCurator
-from dpopt.private.curators.door import Use
-from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.curators.door import Door, Use
 from dpopt.private.mechanisms.noise import Noise
 from dpopt.private.readers.open_table import named_by
 from dpopt.private.readers.read_numbers import read_counts
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import AS_USUAL, OnInvalid, TableReading
-from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.tables.bin_counts import BinCounts, public_number_of_bins
 from dpopt.private.tables.closed import Closed
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import public_number_of_bins, public_size
+from dpopt.private.tables.dataset import PrivateDataset, public_size
 from dpopt.programs.results import SolveLimits
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
@@ -61,12 +59,9 @@ if TYPE_CHECKING:
 GUESSED_SIZE = 10_000
 """Records for which the noise is chosen where their number is not public: a choice by a measured one would follow a draw."""
 _Planner = Callable[[Budget, int | None], Any]
-_Records = TypeVar("_Records", bound=Closed)
-_Records_contra = TypeVar("_Records_contra", bound=Closed, contravariant=True)
 _Plan = TypeVar("_Plan", bound="Comparable")
-_Plan_contra = TypeVar("_Plan_contra", contravariant=True)
 _Released = TypeVar("_Released", bound=Synopsis)
-_Released_co = TypeVar("_Released_co", covariant=True)
+_Curator = TypeVar("_Curator", bound=Door[Any])
 
 
 class RequestKeywords(TypedDict, total=False):
@@ -146,22 +141,16 @@ class Reserved:
         """Return a stage of the run, by name."""
         return stage(self.progress, name)
 
-    def curator(self, records: Closed) -> CountingCurator:
-        """Return the curator of these records; raises under replace-one if their number is not the plan's."""
-        return CountingCurator(records, self.ledger, MemoryJournal(keep=False), **self._use())
-
-    def rounds_curator(self, counts: BinCounts) -> RoundsCurator:
-        """Return the curator of these counts that measures in rounds; raises as `curator`."""
-        return RoundsCurator(counts, self.ledger, MemoryJournal(keep=False), **self._use())
-
-    def _use(self) -> Use:
-        return {"size": self.plan.size or 0, "noise": self.noise, "progress": self.progress.share}
+    def curator(self, kind: Callable[..., _Curator], records: Closed, **own: object) -> _Curator:
+        """Return the curator of a kind of these records; raises under replace-one if their number is not the plan's."""
+        use: Use = {"size": self.plan.size or 0, "noise": self.noise, "progress": self.progress.share}
+        return kind(records, self.ledger, MemoryJournal(keep=False), **use, **own)
 
     def measured(
         self, records: Closed, measurements: Iterable[Counted], *, counting: Callable[[], None] | None = None
     ) -> tuple[NDArray[np.int64], ...]:
         """Return the values of each measurement, with noise; `counting` makes all exact counts first."""
-        curator = self.curator(records)
+        curator = self.curator(CountingCurator, records)
         if counting is not None:
             with self.stage("counting conjunctions"):
                 counting()
@@ -173,20 +162,9 @@ class Reserved:
         return privacy_statement(self.plan, self.ledger)
 
 
-class Measure(Protocol[_Records_contra, _Plan_contra, _Released_co]):
-    """Makes the measurements of a plan: a function `release_...` of a kind."""
-
-    def __call__(
-        self, records: _Records_contra, plan: _Plan_contra, /, *, progress: Progress, account: Account | None
-    ) -> _Released_co:
-        """Return the release. Charged before drawn; `Running` says the rest.
-
-        Parameters
-        ----------
-        records
-            Exact counts, or the table with what the plan needs of it. Private.
-        """
-        ...
+Measure: TypeAlias = Callable[..., _Released]
+"""A function `release_...` of a kind: given private counts, or a table, and a plan, it charges, measures and releases.
+`Running` has its keywords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,16 +230,9 @@ class Request:
         From a budget over many releases that counts rho Gaussian noise is paid: a pure epsilon would use up much of it.
 
         Both plans keep (epsilon, delta), and the choice is a function of public values, made before any charge, so it
-        is free: the guarantee is that of the plan taken. Where the number of records is measured the choice is made for
-        `GUESSED_SIZE` of them, not by the draw. Privacy: C14 in docs/privacy. Checked by
+        is free: the guarantee is that of the plan taken. The plans are compared for a `number` of records; where it is
+        measured, for `GUESSED_SIZE` of them, not by the draw. Privacy: C14 in docs/privacy. Checked by
         `tests/synopses/test_budgets.py`.
-
-        Parameters
-        ----------
-        plan
-            As for `release`.
-        number
-            The number of records that the plans are compared for.
         """
         asked = self.spending(n0)
         if asked.epsilon is None or asked.accountant is Accountant.PURE or self.budget is not None:
@@ -391,41 +362,27 @@ class Request:
         command: str,
         table: object,
         plan: Callable[[Budget, int | None], _Plan],
-        read: Callable[[], _Records],
-        measure: Measure[_Records, _Plan, _Released],
+        read: Callable[[], Closed],
+        measure: Measure[_Released],
         *,
         size: int | None = None,
         tried: int | None = 1,
         check: Callable[[Budget, int | None], Any] | None = None,
         compared: Callable[[Budget, int | None], Comparable] | None = None,
         margin: float = MARGIN,
-        counted: tuple[_Records, Account | None] | None = None,
+        counted: tuple[Closed, Account | None] | None = None,
     ) -> _Released:
         """Release a table; a request that cannot be planned or paid is refused before the table is read.
 
-        Parameters
-        ----------
-        command
-            The kind, as the owner's budget names it.
-        table
-            What is released: a path is remembered for its owner, where no budget file keeps count.
-        plan
-            Makes the plan for a budget and a number of records.
-        read
-            Reads the table. Private.
-        size
-            Under add-remove the public number of records; measured with 1 % of the budget if left out.
-        tried
-            The number of records for which a plan is tried before the table is read. None: the kind needs no number of
-            records under add-remove, and under replace-one nothing but the size of its plan depends on it.
-        check
-            Tried in place of `plan`, where that is slow.
-        compared
-            Compared for the noise in place of `plan`, where that refuses plans by their errors.
-        margin
-            Standard deviations by which a measured number of records is raised.
-        counted
-            In place of `read`: what was read already, as the plan depends on it, and from where it is paid.
+        `command` is the kind, as the owner's budget names it. The path of a `table` is remembered for its owner, where
+        no budget file keeps count. `plan` makes the plan for a budget and a number of records; `read` reads the table,
+        which is private, or `counted` has what was read already, as the plan depends on it, and from where it is paid.
+
+        Under add-remove `size` is the public number of records; left out, it is measured with 1 % of the budget, and
+        raised by `margin` standard deviations. Before the table is read a plan is tried for `tried` records, or for
+        `size`. None: the kind needs no number of records under add-remove, and under replace-one nothing but the size
+        of its plan depends on it. `check` is tried in place of a `plan` that is slow, and `compared` is compared for
+        the noise in place of one that refuses plans by their errors.
         """
         plan = cache(plan)
         by, again = compared or plan, size is None or check is not None
@@ -462,7 +419,7 @@ class Request:
         columns: tuple[str, ...],
         *,
         plan: Callable[[tuple[Bins, ...], Budget, int | None], _Plan],
-        measure: Callable[[tuple[Bins, ...]], Measure[BinCounts, _Plan, _Released]],
+        measure: Callable[[tuple[Bins, ...]], Measure[_Released]],
         in_order: bool = True,
         counts: str | None = None,
         size: int | None = None,
@@ -471,16 +428,8 @@ class Request:
     ) -> _Released:
         """Release the bins of columns, or counts that were made already: one row for each bin, their number public.
 
-        Parameters
-        ----------
-        schema, columns, counts
-            Columns and their schema, or the column of counts.
-        plan, measure, compared
-            As for `release`, given the bins of each column.
-        in_order
-            As for `Bins.of_attribute`.
-        command, size, tried
-            As for `release`.
+        Either columns and their schema are named, or the column of counts. `plan`, `measure` and `compared` are as for
+        `release`, given the bins of each column, as of `Bins.of_attribute`.
         """
         if (not columns) == (counts is None) or (not columns) != (schema is None):
             raise PlanError("name what is counted: --column and --schema, or --counts")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, make_dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from dpopt.errors import DpoptError, PlanError, ReleaseFolderError, TranscriptEr
 from dpopt.files.array_files import ArrayFile, open_arrays
 from dpopt.files.codec import decode, encode
 from dpopt.files.json_files import json_list, json_object, parse_json, refuse_unknown_keys
-from dpopt.files.written_files import check_new
+from dpopt.files.written_files import check_new, whole_file
 from dpopt.html_pages.shown import Shown
 from dpopt.models.model import Solution
 from dpopt.programs.solver import Solver
@@ -32,7 +32,7 @@ from dpopt.queries.ranges.bins import as_today
 from dpopt.releases.declared_size import Total, contradiction
 from dpopt.releases.descriptions.description import notes_of
 from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
-from dpopt.releases.folder_files import write_whole
+from dpopt.releases.plan import refuse_removed
 from dpopt.synopses.solved import Inference, Solved, solved_by
 
 _PLAN = "the plan"
@@ -153,6 +153,7 @@ class Synopsis(Shown, ABC):
         known, found = self.inferences(), {}
         for one in self.solved:
             if one.estimate not in known:
+                refuse_removed("estimate", one.estimate)
                 raise TranscriptError(f"found {one.estimate!r} solved; expected one of {', '.join(known)}")
             if not one.note:
                 inference = known[one.estimate]
@@ -230,11 +231,8 @@ class Synopsis(Shown, ABC):
         check_new(target)
         arrays: dict[str, Any] = {f"{_NOISY}_{place}": values for place, values in enumerate(self.noisy_arrays())}
         arrays[_STATEMENT] = np.frombuffer(json.dumps(self.statement()).encode(), dtype=np.uint8)
-
-        def write(stream: IO[bytes]) -> None:
+        with whole_file(target) as stream:
             np.savez_compressed(stream, allow_pickle=False, **arrays)
-
-        write_whole(target, write, self.WHAT)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -302,20 +300,15 @@ def key_of(path: str | os.PathLike[str], keys: frozenset[str]) -> str:
     return found[0]
 
 
-def write_rows(
-    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[object]], what: str
-) -> None:
+def write_rows(path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write a CSV file, whole or not at all."""
-
-    def write(stream: IO[bytes]) -> None:
+    with whole_file(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         lines = csv.writer(text, lineterminator="\n")
         lines.writerow(header)
         lines.writerows(rows)
         text.flush()
         text.detach()
-
-    write_whole(Path(path), write, what)
 
 
 def _source(path: str | os.PathLike[str], expected: str) -> Path:

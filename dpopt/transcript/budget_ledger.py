@@ -115,7 +115,11 @@ class BudgetLedger(Shown):
         made = cls(path)
         entry = encode(Beginning(budget, relation, person, _now()), HEADER)
         with _opened(made.path, new=True) as file:
-            _write(file, line_of(entry), made.path)
+            try:
+                _write(file, line_of(entry), made.path)
+            except BudgetError:
+                made.path.unlink()
+                raise
         return made
 
     def _said(self) -> list[str]:

@@ -22,14 +22,9 @@ _SECONDS_BETWEEN = 0.02
 class ContinuedFile:
     """An open and locked file; closing it gives the lock back.
 
-    Parameters
-    ----------
-    path : path
-    mode : int, optional
-        Make a new file with these permissions, never through a link; without it the file is there already.
-    seconds : float
-        How long to wait for another writer.
-    Raises BlockingIOError if another writer has it; OSError if it cannot be opened, or is no plain file.
+    A `mode` makes a new file with these permissions, never through a link; without it the file is there already.
+    Another writer is waited for so many seconds. Raises BlockingIOError if another writer has it; OSError if it cannot
+    be opened, or is no plain file.
     """
 
     def __init__(self, path: Path, *, mode: int | None = None, seconds: float = 0.0) -> None:

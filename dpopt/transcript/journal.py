@@ -10,7 +10,9 @@ resumes must treat the draw that it may hold as seen (see `dpopt.algorithms.dual
 from __future__ import annotations
 
 import json
+import os
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -103,8 +105,8 @@ class FileJournal:
             self._file.write(line, wait=wait)
         except OSError as error:
             raise ReleaseFolderError(
-                f"cannot write {self.path.name}: {error.strerror}. What was drawn so far is kept; "
-                "make room and continue with 'dpopt resume'"
+                f"cannot write {self.path.name}: {error.strerror}. What was drawn so far is kept; make room and "
+                f"continue with 'dpopt resume', or 'dpopt prefixes grow' if prefixes are in it"
             ) from error
         self._broken = False
 
@@ -143,6 +145,13 @@ class JournalContents:
     """Bytes that they take."""
     torn: bool
     """Whether a part of a further line follows them."""
+
+
+def begins_as_journal(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file that can be read begins as each journal does."""
+    with suppress(OSError, ValueError), Path(path).open("rb") as file:
+        return file.read(len(_BEGINNING)) == _BEGINNING
+    return False
 
 
 def read_journal(path: Path) -> JournalContents:

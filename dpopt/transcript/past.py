@@ -86,18 +86,10 @@ class Past:
         given_up: int | None = None,
         on_file: Callable[[Drawn], object] = lambda value: None,
     ) -> DrawOnFile[Drawn]:
-        """Return the entries of a draw.
+        """Return the entries of a draw of a kind, such as `DRAW`, for which the next charge of the plan pays.
 
-        Parameters
-        ----------
-        kind
-            What is drawn: `DRAW`, `MEASUREMENT`, and so on.
-        charge
-            What pays for it; the next one of the plan.
-        given_up
-            The later round whose charge pays for a draw that is made again.
-        on_file
-            Called with a value that is on file; refuses one that the plan or the workload cannot have.
+        `given_up` is the later round whose charge pays for a draw that is made again. `on_file` is called with a value
+        that is on file, and refuses one that the plan or the workload cannot have.
         """
         entry = self._taken(_CHARGE, f"the charge of {charge.label!r}")
         if entry is None:

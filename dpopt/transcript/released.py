@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.arrays import frozen
+from dpopt.constraints import Array, Number, Whole, constrain
 from dpopt.errors import TranscriptError
 from dpopt.files.codec import decode, encode
+
+_Numbers = Annotated[NDArray[np.int64], Array(dimensions=1)]
+_Round = Annotated[int, Whole("the number of a round")]
+_Place = Annotated[int, Whole(least=0)]
+_Scale = Annotated[float, Number("the scale of noise", above=0)]
 
 
 class Released:
@@ -23,6 +28,9 @@ class Released:
 
     __slots__ = ()
     KIND: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        constrain(self, TranscriptError)
 
     def to_json(self) -> dict[str, Any]:
         """Return the value as a journal entry."""
@@ -54,20 +62,17 @@ class SampledQueries(Released):
     """
 
     KIND: ClassVar[str] = "draw"
-    round: int
+    round: _Round
     """Number of the round, from 1."""
-    queries: NDArray[np.int64]
+    queries: _Numbers
     """Shape (r,). Positions of base queries in the workload, strictly increasing."""
-    counts: NDArray[np.int64]
+    counts: _Numbers
     """Shape (r,). Net counts, never 0: how often the query was drawn minus how often its negation was."""
     charge: Charge
     """The charge of the draw, made before the draw."""
 
     def __post_init__(self) -> None:
-        _check_number("rounds", self.round, least=1)
-        for name in ("queries", "counts"):
-            values = _whole_numbers(getattr(self, name), f"round {self.round}: {name}")
-            object.__setattr__(self, name, values)
+        Released.__post_init__(self)
         if len(self.queries) != len(self.counts):
             raise TranscriptError(f"round {self.round}: {len(self.queries)} queries but {len(self.counts)} counts")
         if len(self.queries) and (self.queries[0] < 0 or np.any(np.diff(self.queries) <= 0)):
@@ -92,20 +97,14 @@ class NoisyAnswers(Released):
     KIND: ClassVar[str] = "measurement"
     name: str
     """Name of the counts, for example ``"one-way marginals"``."""
-    values: NDArray[np.int64]
+    values: _Numbers
     """Shape (r,). Exact counts plus integer noise."""
     noise: str
     """Distribution of the noise, for example ``"discrete Gaussian"``."""
-    scale: float
+    scale: _Scale
     """Its scale: the parameter sigma of the discrete Gaussian, or b of the discrete Laplace distribution."""
     charge: Charge
     """The charge of the measurement."""
-
-    def __post_init__(self) -> None:
-        values = _whole_numbers(self.values, f"{self.name}: noisy answers")
-        if not self.scale > 0:
-            raise TranscriptError(f"{self.name}: the noise must have a positive scale, found {self.scale}")
-        object.__setattr__(self, "values", values)
 
     def check_planned(self, noise: str, scale: float, number: int) -> None:
         """Refuse answers with other noise than a plan's, or of another number of queries; where a transcript is read."""
@@ -123,16 +122,12 @@ class SelectedMarginal(Released):
     """The candidate that one round selected, charged first."""
 
     KIND: ClassVar[str] = "selection"
-    round: int
+    round: _Round
     """Number of the round, from 1."""
-    candidate: int
+    candidate: _Place
     """Position among the round's candidates."""
     charge: Charge
     """The charge of the selection."""
-
-    def __post_init__(self) -> None:
-        _check_number("rounds", self.round, least=1)
-        _check_number(f"round {self.round}: candidates", self.candidate, least=0)
 
     @property
     def chosen(self) -> int:
@@ -145,22 +140,14 @@ class SelectedQuery(Released):
     """The query that the exponential mechanism selected in one round."""
 
     KIND: ClassVar[str] = "query selection"
-    round: int
+    round: _Round
     """Number of the round, from 1."""
-    query: int
+    query: _Place
     """Position of the base query in the workload, from 0; of a workload of marginals, the cell in the flat order."""
     negated: bool
     """Whether its negation was selected: the records answer the base query too high."""
     charge: Charge
     """The charge of the selection, made before it."""
-
-    def __post_init__(self) -> None:
-        _check_number("rounds", self.round, least=1)
-        _check_number(f"round {self.round}: queries", self.query, least=0)
-        if type(self.negated) is not bool:
-            raise TranscriptError(
-                f"round {self.round}: a query is negated or not (true or false), found {self.negated!r}"
-            )
 
     @property
     def chosen(self) -> int:
@@ -173,17 +160,15 @@ class SelectedDatabase(Released):
     """A multiset of elements of a public universe."""
 
     KIND: ClassVar[str] = "database"
-    elements: NDArray[np.int64]
+    elements: _Numbers
     """Shape (r,). Positions of the elements that occur, strictly increasing from 0 up."""
-    counts: NDArray[np.int64]
+    counts: _Numbers
     """Shape (r,). How often each occurs, at least once."""
     charge: Charge
     """The charge of the selection, made before it."""
 
     def __post_init__(self) -> None:
-        for name in ("elements", "counts"):
-            values = _whole_numbers(getattr(self, name), f"the {name} of a small database")
-            object.__setattr__(self, name, values)
+        Released.__post_init__(self)
         if self.elements.shape != self.counts.shape or not self.elements.size:
             raise TranscriptError(
                 f"a small database of {self.elements.shape} elements with {self.counts.shape} counts is damaged"
@@ -199,13 +184,10 @@ class SelectedCandidate(Released):
     """A candidate of a public list."""
 
     KIND: ClassVar[str] = "candidate"
-    candidate: int
+    candidate: _Place
     """Its position, from 0."""
     charge: Charge
     """The charge of the selection, made before it."""
-
-    def __post_init__(self) -> None:
-        _check_number("candidates", self.candidate, least=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,24 +197,21 @@ class NoisySearch(Released):
     KIND: ClassVar[str] = "search"
     name: str
     """Name of the search, for example ``"comparisons of search 3"``."""
-    ends: NDArray[np.int64]
+    ends: _Numbers
     """Shape (c,). The position at which each of c simultaneous searches ended. A binary search from a public range to a
     position has one sequence of outcomes only, so that this is all that its comparisons released."""
     noise: str
     """Distribution of the noise of each comparison."""
-    scale: float
+    scale: _Scale
     """Its scale, in records."""
     charge: Charge | None
     """The charge of all comparisons that the search can make, whether it made them or not; None if it compared nothing.
     """
 
     def __post_init__(self) -> None:
-        ends = _whole_numbers(self.ends, f"{self.name}: positions")
-        if ends.size and ends.min() < 0:
+        Released.__post_init__(self)
+        if self.ends.size and self.ends.min() < 0:
             raise TranscriptError(f"{self.name}: expected a row of positions from 0 on")
-        if not self.scale > 0:
-            raise TranscriptError(f"{self.name}: the noise must have a positive scale, found {self.scale}")
-        object.__setattr__(self, "ends", ends)
 
 
 def check_selected(selected: SelectedMarginal | SelectedQuery, number: int) -> None:
@@ -242,18 +221,3 @@ def check_selected(selected: SelectedMarginal | SelectedQuery, number: int) -> N
         raise TranscriptError(
             f"round {selected.round} selects {what} {selected.chosen:,}; there are {number:,}, numbered from 0"
         )
-
-
-def _check_number(what: str, value: object, *, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise TranscriptError(f"{what} are numbered from {least}, found {value!r}")
-
-
-def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int64]:
-    try:
-        array = frozen(values, np.int64)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise TranscriptError(f"{what} must be whole numbers below 2**63 in size") from error
-    if array.ndim != 1:
-        raise TranscriptError(f"{what} must be one-dimensional")
-    return array

@@ -10,9 +10,9 @@ from typing import Any
 
 from dpopt.polynomials import Target, least_coefficients, least_degree, least_predicted_error, verify_least_degree
 from dpopt.polynomials.coefficient_budgets import direct_error, rounded_noise_weights, sensitivity_weights
+from dpopt.polynomials.comparison import binomial_sensitivity, inclusion_exclusion_sensitivity, monomial_sensitivity
 from dpopt.polynomials.constructions import best_split, chebyshev_degree, chebyshev_polynomial, sherstov_polynomial
 from dpopt.polynomials.minimax import ERRORS, degree_table
-from dpopt.polynomials.sensitivities import binomial_sensitivity, inclusion_exclusion_sensitivity, monomial_sensitivity
 
 Result = dict[str, Any]
 SMALL_ERRORS = ("1e-1", "1e-2", "1e-3", "1e-4", "1e-6", "1e-9")

@@ -12,11 +12,10 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.private.curators import measuring_curator
+from dpopt.private.curators import measuring_curator, multiplicative_curator
 from dpopt.private.mechanisms.net.net_distribution import NetDistribution
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.selection_distribution import ExponentialTable
-from dpopt.private.selections import multiplicative_scores
 
 
 @contextmanager
@@ -30,7 +29,7 @@ def noise_times(factor: float) -> Iterator[None]:
             )
         for kind in (ExponentialTable, NetDistribution):
             stack.enter_context(mock.patch.object(kind, "__init__", _first_times(kind.__init__, wider)))
-        for module in (measuring_curator, multiplicative_scores):
+        for module in (measuring_curator, multiplicative_curator):
             original = module.selection_weights
             stack.enter_context(mock.patch.object(module, "selection_weights", _range_times(original, wider)))
         yield

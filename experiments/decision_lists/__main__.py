@@ -23,8 +23,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.readers.read_lists import read_lists
 from dpopt.queries.decision_lists.families import ListFamily
-from dpopt.synopses.decision_lists.list_plan import BETA
-from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.list_plan import BETA, plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from experiments.decision_lists.rows import Rows, exact_shares, random_rows, texts
 from experiments.documents import table

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.sorted.isotonic import isotonic
 from dpopt.inference.histograms.sorted.monotone_posterior import monotone_posterior
 from experiments.hay_2010.draws import discrete_laplace, generator, variance
 from experiments.hay_2010.sets import SortedCounts
@@ -38,9 +39,27 @@ def estimates(
     yield SORTED, np.maximum(np.sort(noisy), 0)
     yield REAL, isotonic(noisy)
     yield ROUNDED, np.maximum(np.floor(isotonic(noisy) + 0.5), 0).astype(np.int64)
-    yield ABSOLUTE, isotonic_median(noisy, lower=0)
+    yield ABSOLUTE, least_absolute(noisy)
     posterior = monotone_posterior(noisy, "discrete Laplace", scale, lower=0, upper=largest)
     yield DEFAULT, np.floor(posterior + 0.5).astype(np.int64)
+
+
+def least_absolute(noisy: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the middle of the nondecreasing sequences (n,) from 0 of least absolute differences, half up."""
+    least, most = _least_medians(noisy), -_least_medians(-noisy[::-1])[::-1]
+    return np.maximum(np.floor((least + most) / 2 + 0.5), 0.0)
+
+
+def _least_medians(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the smallest of these sequences: the heap has the bends of the least cost by the last entry, largest on top."""
+    bends: list[int] = []
+    tops = np.empty_like(values)
+    for place, value in enumerate((-values).tolist()):
+        heappush(bends, value)
+        heappush(bends, value)
+        heappop(bends)
+        tops[place] = -bends[0]
+    return np.minimum.accumulate(tops[::-1])[::-1]
 
 
 def measure(given: SortedCounts, epsilon: float, sensitivity: int, runs: int) -> Result:

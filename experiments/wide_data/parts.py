@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpopt.accounting.accountants import AdvancedComposition
-from dpopt.accounting.dualquery import MOST_ROUNDS, dualquery_epsilon
+from dpopt.accounting.dualquery import MOST_ROUNDS, run_columns
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import largest_number
 
@@ -66,8 +66,12 @@ class Row:
         """Return the row as it is released: the rounds that Theorem 4.3 allows, whose cost by zCDP is less."""
         if self.accountant == "zcdp" or self.draws is None or self.step is None:
             return self
-        run = (self.draws, self.step, size, NeighbouringRelation.REPLACE_ONE, AdvancedComposition.THEOREM, DELTA)
-        allowed = largest_number(lambda rounds: dualquery_epsilon(rounds, *run) <= self.epsilon, MOST_ROUNDS)
+        run = (self.draws, self.step, size, NeighbouringRelation.REPLACE_ONE)
+
+        def affordable(rounds: int) -> bool:
+            return run_columns(rounds, *run).epsilon(AdvancedComposition.THEOREM, DELTA) <= self.epsilon
+
+        allowed = largest_number(affordable, MOST_ROUNDS)
         return replace(self, accountant="zcdp", rounds=self.rounds or allowed)
 
     def key(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import zcdp_epsilon, zcdp_rho
-from dpopt.accounting.dualquery import dualquery_epsilon, plan_charges
+from dpopt.accounting.dualquery import plan_charges, run_columns
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import largest_number
@@ -48,8 +48,8 @@ def test_noise_scaled_to_a_budget_in_epsilon_fits_it(epsilon: float, delta: floa
 @pytest.mark.parametrize("accountant", Accountant)
 def test_a_plan_of_the_largest_number_of_rounds_fits_and_one_more_does_not(accountant: Accountant) -> None:
     budget = Budget(0.7, 1e-6, None, accountant)
-    plan = (50, 0.8, 2000, REPLACE, accountant, 1e-6)
-    rounds = largest_number(lambda number: dualquery_epsilon(number, *plan) <= 0.7, 1000)
+    plan = (50, 0.8, 2000, REPLACE)
+    rounds = largest_number(lambda number: run_columns(number, *plan).epsilon(accountant, 1e-6) <= 0.7, 1000)
     assert budget.allows(plan_charges(rounds, 50, 0.8, 2000, REPLACE))
     assert not budget.allows(plan_charges(rounds + 1, 50, 0.8, 2000, REPLACE))
 

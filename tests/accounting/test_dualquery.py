@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from dpopt.accounting.accountants import COMPARED, Accountant, AdvancedComposition, Composition, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
-from dpopt.accounting.dualquery import (
-    MOST_ROUNDS,
-    SAMPLER_SLACK,
-    draw_charge,
-    draw_range,
-    dualquery_epsilon,
-    plan_charges,
-)
+from dpopt.accounting.dualquery import MOST_ROUNDS, SAMPLER_SLACK, draw_charge, draw_range, plan_charges, run_columns
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
@@ -66,18 +59,18 @@ def laplace(epsilon: float, relation: NeighbouringRelation = REPLACE) -> Charge:
 @pytest.mark.parametrize(("delta", "expected"), KDD99_EPSILONS)
 def test_the_quoted_run_on_kdd99_costs_what_each_theorem_says(delta: float, expected: list[float]) -> None:
     for accountant, value in zip(BY_DELTA, expected, strict=True):
-        assert dualquery_epsilon(*KDD99, accountant, delta) == pytest.approx(value, abs=6e-4), accountant
+        assert run_columns(*KDD99).epsilon(accountant, delta) == pytest.approx(value, abs=6e-4), accountant
 
 
 @pytest.mark.parametrize(("s", "T", "pure", "concentrated"), ADULT)
 def test_the_quoted_runs_on_adult_cost_what_the_theorem_says(s: int, T: int, pure: float, concentrated: float) -> None:
-    assert dualquery_epsilon(T, s, 0.4, 30162, REPLACE, PURE, 0.0) == pytest.approx(pure, abs=1e-4)
-    assert dualquery_epsilon(T, s, 0.4, 30162, REPLACE, ZCDP, 1e-6) == pytest.approx(concentrated, abs=6e-4)
+    assert run_columns(T, s, 0.4, 30162, REPLACE).epsilon(PURE, 0.0) == pytest.approx(pure, abs=1e-4)
+    assert run_columns(T, s, 0.4, 30162, REPLACE).epsilon(ZCDP, 1e-6) == pytest.approx(concentrated, abs=6e-4)
 
 
 def reaches_one(composition: Composition, T: int, s: int, eta: float, n: int) -> bool:
     """Tell whether T is the largest number of rounds that epsilon 1 at delta 1e-3 covers."""
-    epsilons = [dualquery_epsilon(t, s, eta, n, REPLACE, composition, 1e-3) for t in (T, T + 1)]
+    epsilons = [run_columns(t, s, eta, n, REPLACE).epsilon(composition, 1e-3) for t in (T, T + 1)]
     return epsilons[0] <= 1.0 < epsilons[1]
 
 
@@ -139,7 +132,7 @@ def test_a_range_is_the_formula_with_slack_rounded_up(t: int, eta: float, n: int
 def test_the_first_round_reveals_nothing(eta: float, n: int, relation: NeighbouringRelation) -> None:
     assert draw_range(1, eta, n, relation) == 0.0
     assert columns_of([draw_charge(1, 1000, eta, n, relation)]).rho() == 0.0
-    assert dualquery_epsilon(1, 1000, eta, n, relation, PURE, 0.0) == 0.0
+    assert run_columns(1, 1000, eta, n, relation).epsilon(PURE, 0.0) == 0.0
 
 
 @given(etas, sizes, relations)
@@ -157,13 +150,13 @@ def test_add_remove_halves_the_range_and_quarters_rho() -> None:
         assert double == pytest.approx(2.0 * single, rel=1e-11)
     rhos = [columns_of(plan_charges(90, 300, 0.7, 5000, relation)).rho() for relation in (REPLACE, ADD_REMOVE)]
     assert rhos[0] == pytest.approx(4.0 * rhos[1], rel=1e-9)
-    pure = [dualquery_epsilon(90, 300, 0.7, 5000, relation, PURE, 0.0) for relation in (REPLACE, ADD_REMOVE)]
+    pure = [run_columns(90, 300, 0.7, 5000, relation).epsilon(PURE, 0.0) for relation in (REPLACE, ADD_REMOVE)]
     assert pure[0] == pytest.approx(2.0 * pure[1], rel=1e-9)
 
 
 @given(rounds, draws, etas, sizes)
 def test_pure_epsilon_and_rho_have_the_closed_forms_of_the_paper(T: int, s: int, eta: float, n: int) -> None:
-    pure = dualquery_epsilon(T, s, eta, n, REPLACE, PURE, 0.0)
+    pure = run_columns(T, s, eta, n, REPLACE).epsilon(PURE, 0.0)
     assert pure == pytest.approx(eta * T * (T - 1) * s / n, rel=1e-8)
     rho = columns_of(plan_charges(T, s, eta, n, REPLACE)).rho()
     assert rho == pytest.approx(s * eta**2 * T * (T - 1) * (2 * T - 1) / (12 * n**2), rel=1e-6)
@@ -182,7 +175,7 @@ def test_the_planner_and_the_ledger_compute_the_same_number(
 ) -> None:
     extra = [laplace(0.01, relation), draw_charge(3, 7, eta, n, relation)] if more else []
     plan = [*plan_charges(T, s, eta, n, relation), *extra]
-    planned = dualquery_epsilon(T, s, eta, n, relation, accountant, delta, extra)
+    planned = run_columns(T, s, eta, n, relation, extra).epsilon(accountant, delta)
     assert planned == columns_of(plan).epsilon(accountant, delta)
 
 
@@ -198,15 +191,14 @@ def test_epsilon_is_monotone_in_every_argument(
     more: int,
     factor: float,
 ) -> None:
-    base = dualquery_epsilon(T, s, eta, n, relation, accountant, delta)
-    rest = (relation, accountant)
-    assert dualquery_epsilon(T + more, s, eta, n, *rest, delta) >= base
-    assert dualquery_epsilon(T, s + more, eta, n, *rest, delta) >= base
-    assert dualquery_epsilon(T, s, eta * factor, n, *rest, delta) >= base
-    assert dualquery_epsilon(T, s, eta, n + more, *rest, delta) <= base
-    assert dualquery_epsilon(T, s, eta, n, *rest, min(0.9, delta * factor)) <= base
-    assert dualquery_epsilon(T, s, eta, n, REPLACE, accountant, delta) >= base
-    assert dualquery_epsilon(T, s, eta, n, *rest, delta, [laplace(0.01, relation)]) >= base
+    base = run_columns(T, s, eta, n, relation).epsilon(accountant, delta)
+    assert run_columns(T + more, s, eta, n, relation).epsilon(accountant, delta) >= base
+    assert run_columns(T, s + more, eta, n, relation).epsilon(accountant, delta) >= base
+    assert run_columns(T, s, eta * factor, n, relation).epsilon(accountant, delta) >= base
+    assert run_columns(T, s, eta, n + more, relation).epsilon(accountant, delta) <= base
+    assert run_columns(T, s, eta, n, relation).epsilon(accountant, min(0.9, delta * factor)) <= base
+    assert run_columns(T, s, eta, n, REPLACE).epsilon(accountant, delta) >= base
+    assert run_columns(T, s, eta, n, relation, [laplace(0.01, relation)]).epsilon(accountant, delta) >= base
 
 
 def test_a_plan_is_one_charge_per_round() -> None:
@@ -282,7 +274,7 @@ def test_a_parameter_out_of_range_is_refused(name: str, value: object) -> None:
     with pytest.raises(AccountingError, match=message):
         plan_charges(**arguments)
     with pytest.raises(AccountingError, match=message):
-        dualquery_epsilon(**arguments, accountant=ZCDP, delta=1e-6)
+        run_columns(**arguments)
     one = {"t" if key == "rounds" else key: entry for key, entry in arguments.items()}
     with pytest.raises(AccountingError, match=message):
         draw_charge(**one)
@@ -291,7 +283,7 @@ def test_a_parameter_out_of_range_is_refused(name: str, value: object) -> None:
 def test_other_charges_must_be_under_the_same_relation() -> None:
     extra = [gaussian(0.01, ADD_REMOVE)]
     with pytest.raises(AccountingError, match="cannot be added up"):
-        dualquery_epsilon(10, 5, 0.5, 100, REPLACE, ZCDP, 1e-6, extra)
+        run_columns(10, 5, 0.5, 100, REPLACE, extra).epsilon(ZCDP, 1e-6)
 
 
 @pytest.mark.parametrize("composition", AdvancedComposition)
@@ -299,10 +291,10 @@ def test_gaussian_noise_beside_the_draws_has_no_figure_by_advanced_composition(
     composition: AdvancedComposition,
 ) -> None:
     with pytest.raises(AccountingError, match="use 'zcdp'"):
-        dualquery_epsilon(10, 5, 0.5, 100, REPLACE, composition, 1e-6, [gaussian(0.01)])
+        run_columns(10, 5, 0.5, 100, REPLACE, [gaussian(0.01)]).epsilon(composition, 1e-6)
 
 
 @pytest.mark.parametrize("accountant", [PURE, GDP])
 def test_gaussian_noise_beside_the_draws_needs_zcdp(accountant: Accountant) -> None:
     with pytest.raises(AccountingError, match="use 'zcdp'"):
-        dualquery_epsilon(10, 5, 0.5, 100, REPLACE, accountant, 1e-6, [gaussian(0.01)])
+        run_columns(10, 5, 0.5, 100, REPLACE, [gaussian(0.01)]).epsilon(accountant, 1e-6)

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
-from dpopt.accounting.dualquery import dualquery_epsilon, plan_charges
+from dpopt.accounting.dualquery import plan_charges, run_columns
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError, BudgetError
@@ -19,7 +19,7 @@ from dpopt.files.codec import decode, encode
 
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE
 PLAN = plan_charges(8, 30, 0.5, 1000, REPLACE)
-EPSILON = dualquery_epsilon(8, 30, 0.5, 1000, REPLACE, Accountant.ZCDP, 1e-6)
+EPSILON = run_columns(8, 30, 0.5, 1000, REPLACE).epsilon(Accountant.ZCDP, 1e-6)
 BUDGET = Budget(EPSILON, 1e-6, None, Accountant.ZCDP)
 
 

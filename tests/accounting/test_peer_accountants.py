@@ -7,7 +7,7 @@ import pytest
 
 from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.conversions import gdp_epsilon, zcdp_epsilon
-from dpopt.accounting.dualquery import dualquery_epsilon, plan_charges
+from dpopt.accounting.dualquery import plan_charges, run_columns
 from dpopt.accounting.relations import NeighbouringRelation
 
 peer = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed (extra 'test')")
@@ -34,7 +34,7 @@ def test_zcdp_converts_as_in_dp_accounting(rho: float, delta: float) -> None:
 def test_a_dualquery_run_costs_as_in_dp_accounting() -> None:
     relation = NeighbouringRelation.REPLACE_ONE
     rho = columns_of(plan_charges(170, 1750, 1.2, 494021, relation)).rho()
-    ours = dualquery_epsilon(170, 1750, 1.2, 494021, relation, Accountant.ZCDP, 1e-3)
+    ours = run_columns(170, 1750, 1.2, 494021, relation).epsilon(Accountant.ZCDP, 1e-3)
     assert ours == pytest.approx(peer_epsilon(rho, 1e-3), rel=1e-5)
 
 

@@ -20,7 +20,7 @@ def test_every_theorem_names_its_source() -> None:
         conversions: ["zcdp_epsilon", "zcdp_rho", "gdp_delta", "gdp_epsilon"],
         accountants: ["Accountant"],
         accountants.ChargeColumns: ["rho"],
-        dualquery: ["draw_range", "dualquery_epsilon"],
+        dualquery: ["draw_range", "run_columns"],
     }
     for module, names in named.items():
         for name in names:

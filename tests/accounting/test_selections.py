@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 from dpopt.accounting.accountants import Accountant, columns_of
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.dualquery import SAMPLER_SLACK
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import (
-    MOST_SELECTIONS,
-    fem_charges,
-    score_range,
-    selection_charge,
-    selection_range,
-    units_per_range,
-)
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
+from dpopt.accounting.selections import MOST_SELECTIONS, fem_charges, score_range, selection_charge, selection_range
 from dpopt.errors import AccountingError
 
 ADD_REMOVE, REPLACE_ONE = NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE
@@ -144,8 +137,8 @@ def test_every_round_is_one_selection() -> None:
 
 
 def test_a_count_moves_scores_by_as_many_units_as_there_are_records() -> None:
-    assert units_per_range(7, ADD_REMOVE) == 7
-    assert units_per_range(7, REPLACE_ONE) == 14
+    assert once_or_twice(7, ADD_REMOVE) == 7
+    assert once_or_twice(7, REPLACE_ONE) == 14
 
 
 @pytest.mark.parametrize("rounds", [0, True, 1.5, MOST_SELECTIONS + 1])

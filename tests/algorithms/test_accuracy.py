@@ -91,21 +91,19 @@ def test_a_bound_of_one_or_more_is_said_to_say_nothing() -> None:
 
 def test_the_parameters_are_those_of_algorithm_2() -> None:
     """|Q| = 2000, |X| = 2**10, alpha = 1/10, beta = 1/20: T = 16 ln|Q| / alpha^2, s = 48 ln(2 |X| T / beta) / alpha^2."""
-    chosen = parameters_for_accuracy(0.1, failure=0.05, queries=1000, log_universe=float(ln(2**10)))
-    rounds = 16 * 100 * ln(2000)
-    assert chosen.rounds - 1 < rounds <= chosen.rounds
-    draws = 48 * 100 * ln(2 * 2**10 * chosen.rounds * 20)
-    assert chosen.draws - 1 < draws <= chosen.draws
-    assert chosen.step == Decimal("0.025")
+    rounds, draws, step = parameters_for_accuracy(0.1, failure=0.05, queries=1000, log_universe=float(ln(2**10)))
+    assert rounds - 1 < 16 * 100 * ln(2000) <= rounds
+    assert draws - 1 < 48 * 100 * ln(2 * 2**10 * rounds * 20) <= draws
+    assert step == Decimal("0.025")
 
 
 @given(alpha=st.floats(0.01, 0.99), beta=st.floats(0.001, 0.9), queries=st.integers(1, 10**6))
 def test_the_parameters_of_algorithm_2_meet_the_sharpened_bound_too(alpha: float, beta: float, queries: int) -> None:
-    chosen = parameters_for_accuracy(alpha, failure=beta, queries=queries, log_universe=30.0)
+    rounds, draws, step = parameters_for_accuracy(alpha, failure=beta, queries=queries, log_universe=30.0)
     proven = proven_error(
-        rounds=chosen.rounds,
-        draws=chosen.draws,
-        step=float(chosen.step),
+        rounds=rounds,
+        draws=draws,
+        step=float(step),
         queries=queries,
         log_universe=30.0,
         failure=beta,
@@ -114,18 +112,24 @@ def test_the_parameters_of_algorithm_2_meet_the_sharpened_bound_too(alpha: float
     assert proven.bound < alpha
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 2.0, float("nan")])
-def test_an_accuracy_that_is_no_error_is_refused(alpha: float) -> None:
-    with pytest.raises(PlanError, match="the largest error allowed"):
-        parameters_for_accuracy(alpha, failure=0.05, queries=10, log_universe=1.0)
-
-
-@pytest.mark.parametrize("beta", [0.0, 1.0, -0.5, float("nan")])
-def test_a_failure_probability_that_is_none_is_refused(beta: float) -> None:
-    with pytest.raises(PlanError, match="the failure probability .* lies between 0 and 1"):
-        parameters_for_accuracy(0.1, failure=beta, queries=10, log_universe=1.0)
-    with pytest.raises(PlanError, match="the failure probability .* lies between 0 and 1"):
-        proven_error(**USUAL, failure=beta)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        *(({"alpha": alpha}, "the largest error allowed") for alpha in (0.0, 1.0, -0.1, 2.0, float("nan"))),
+        *(
+            ({"failure": beta}, "the failure probability .* lies between 0 and 1")
+            for beta in (0.0, 1.0, -0.5, float("nan"))
+        ),
+    ],
+    ids=str,
+)
+def test_errors_and_probabilities_that_are_none_are_refused(wrong: dict[str, float], message: str) -> None:
+    asked: dict[str, Any] = {"alpha": 0.1, "failure": 0.05, "queries": 10, "log_universe": 1.0, **wrong}
+    with pytest.raises(PlanError, match=message):
+        parameters_for_accuracy(asked.pop("alpha"), **asked)
+    if "failure" in wrong:
+        with pytest.raises(PlanError, match=message):
+            proven_error(**USUAL, failure=wrong["failure"])
 
 
 def test_the_figures_are_the_theorem_with_the_mean_gaps() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from dpopt.algorithms.dualquery import simulation
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.dualquery.simulation import named_part, simulated_rounds
 from dpopt.algorithms.prediction import PredictedError
 from dpopt.algorithms.request import Terms
@@ -96,18 +96,6 @@ def test_a_prediction_agrees_with_a_run_on_real_records(data_folder: Path, signe
         assert largest < zeros["max_error"]
 
 
-def test_a_prediction_repeats_and_averages_over_populations() -> None:
-    assert on(NARROW) == on(NARROW)
-    asked = parse_workload(FEW, NARROW)
-    one, two = (predict_error(good(NARROW), asked, runs=runs) for runs in (1, 2))
-    assert (one.runs, two.runs, one.simulated_queries, one.simulated_rounds) == (1, 2, 300, None)
-    assert one.max_error != two.max_error
-    assert (
-        one.kind
-        == "prediction by simulation on public synthetic data, not a bound; a public population of zeros and ones"
-    )
-
-
 def test_half_a_million_attributes_are_simulated_as_those_that_queries_name() -> None:
     found = on(WIDE)
     assert 0 < found.mean_error < found.max_error < 1
@@ -136,12 +124,6 @@ def test_better_plans_are_predicted_to_be_better() -> None:
     poor = on(WIDE, rounds=3, draws=2, step=Decimal("0.1"), free_attributes=FreeAttributes.RANDOM)
     better = on(WIDE, free_attributes=FreeAttributes.RANDOM)
     assert better.mean_error < 0.7 * poor.mean_error
-
-
-def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None:
-    one_way = OneWayMeasurement(10.0, gaussian=True)
-    estimated = on(NARROW, free_attributes=FreeAttributes.ESTIMATED, one_way=one_way)
-    assert estimated == on(NARROW)
 
 
 def test_a_density_needs_zeros_and_ones() -> None:

@@ -132,12 +132,6 @@ def test_what_presolve_settles_no_solver_reported() -> None:
     assert found.better_objective == 5
 
 
-def test_a_bound_that_the_record_disproves_is_dropped(finished: SyntheticRelease) -> None:
-    number = with_a_gap(finished)
-    (one,) = certify_rounds(finished, certifier(Answering(None, -99.0)), [number])
-    assert one.reported_bound is None
-
-
 def test_a_better_record_is_reported_with_its_exact_value_and_the_release_stays() -> None:
     finished = small_release(solver="local-search")
     number = with_a_gap(finished)
@@ -164,17 +158,20 @@ def _worst(problem: MaxCsp) -> NDArray[np.int32]:
     return np.array(min(records.tolist(), key=lambda r: problem.objective(np.array(r, np.int32))), np.int32)
 
 
-@dataclass
-class Broken(Answering):
-    """A solver that takes nothing that a round needs."""
-
-    capabilities: frozenset[Capability] = frozenset({Capability.LP})
-
-
-def test_a_solver_that_cannot_take_the_problem_costs_its_bound_only(finished: SyntheticRelease) -> None:
-    (one,) = certify_rounds(finished, certifier(Broken()), [with_a_gap(finished)])
+@pytest.mark.parametrize(
+    ("solver", "stopped"),
+    [
+        (Answering(capabilities=frozenset({Capability.LP})), "refused: "),
+        (Answering(None, -99.0), "time limit"),  # which the record disproves
+    ],
+    ids=["takes no round", "a wrong bound"],
+)
+def test_a_bound_that_cannot_be_had_or_is_disproved_is_left_out(
+    finished: SyntheticRelease, solver: Answering, stopped: str
+) -> None:
+    (one,) = certify_rounds(finished, certifier(solver), [with_a_gap(finished)])
     assert one.reported_bound is None
-    assert one.stopped.startswith("refused: ")
+    assert one.stopped.startswith(stopped)
 
 
 @dataclass
@@ -219,34 +216,22 @@ def test_a_bound_that_is_reached_ends_the_search_and_a_better_record_is_handed_o
     assert (found.reported_bound, found.better_objective, found.better_record) == (value, value, tuple(best))
 
 
-def test_rounds_that_are_known_are_not_done_again(finished: SyntheticRelease) -> None:
+def test_rounds_that_are_known_are_not_done_again_but_where_a_solver_is_named_that_never_searched_them(
+    finished: SyntheticRelease,
+) -> None:
     (first,) = certify_rounds(finished, certifier(), [2])
-    marked = replace(first, proven_by="kept")
-    seen: list[list[int]] = []
-    rounds = certify_rounds(
-        finished,
-        certifier(),
-        [1, 2, 3],
-        known=[marked],
-        on_round=lambda so_far: seen.append([one.round for one in so_far]),
-    )
+    marked, seen = replace(first, proven_by="kept"), list[list[int]]()
+
+    def on_round(so_far: list[CertifiedRound]) -> None:
+        seen.append([one.round for one in so_far])
+
+    rounds = certify_rounds(finished, certifier(), [1, 2, 3], known=[marked], on_round=on_round)
     assert [one.round for one in rounds] == [1, 2, 3]
     assert rounds[1] == marked
     assert seen == [[1, 2], [1, 2, 3]]
-
-
-def test_a_round_that_was_never_searched_is_done_again_when_a_solver_is_named(finished: SyntheticRelease) -> None:
-    number = with_a_gap(finished)
-    known = certify_rounds(finished, certifier(), [number])
-    (one,) = certify_rounds(finished, certifier(Answering()), [number], known=known)
-    assert one.stopped == "time limit"
-
-
-def test_a_known_round_of_another_run_is_refused(finished: SyntheticRelease) -> None:
-    (first,) = certify_rounds(finished, certifier(), [2])
-    for other in (replace(first, objective=first.objective + 1), replace(first, round=99)):
-        with pytest.raises(PlanError, match="belongs to another run"):
-            certify_rounds(finished, certifier(), [1], known=[other])
+    known = certify_rounds(finished, certifier(), [with_a_gap(finished)])
+    (searched,) = certify_rounds(finished, certifier(Answering()), [with_a_gap(finished)], known=known)
+    assert searched.stopped == "time limit"
 
 
 def read(written: object) -> CertifiedRound:
@@ -319,19 +304,20 @@ def test_a_known_round_that_states_what_cannot_be_is_refused(finished: Synthetic
     (one,) = certify_rounds(finished, certifier(), [number])
     problem, best = problems(finished)[number], best_records(finished)[number]
     value = problem.objective(np.array(best, np.int32))
-    worst = min(all_records(problem.sizes).tolist(), key=lambda r: problem.objective(np.array(r, np.int32)))
-    worst_value = problem.objective(np.array(worst, np.int32))
+    worst = _worst(problem)
     for wrong, message in (
+        (replace(one, objective=one.objective + 1), "belongs to another run"),
+        (replace(one, round=99), "belongs to another run"),
         (replace(one, proven_bound=one.objective - 1), "states the proven bound"),
         (replace(one, proven_bound=problem.upper_bound() + 1), "states the proven bound"),
         (replace(one, reported_bound=one.objective - 1), "states the reported bound"),
         (replace(one, better_objective=value + 1, better_record=tuple(best)), "it is worth"),
-        (replace(one, better_objective=worst_value, better_record=tuple(worst)), "it is worth"),
+        (replace(one, better_objective=problem.objective(worst), better_record=tuple(worst.tolist())), "it is worth"),
         (replace(one, better_objective=value, better_record=tuple(best[:-1])), "codes that do not exist"),
         (replace(one, better_objective=value, better_record=(2**70, *best[1:])), "codes that do not exist"),
         *((replace(one, better_objective=value, better_record=bits), "codes that do not exist") for bits in NO_BITS),
     ):
-        with pytest.raises(PlanError, match=f"round {number} on file .*{message}"):
+        with pytest.raises(PlanError, match=f"round {wrong.round} on file .*{message}"):
             certify_rounds(finished, certifier(), [number], known=[wrong])
     with pytest.raises(PlanError, match="is on file twice"):
         certify_rounds(finished, certifier(), [number], known=[one, one])

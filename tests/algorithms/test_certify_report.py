@@ -61,16 +61,15 @@ def test_other_texts_name_no_rounds(text: str, message: str) -> None:
         parse_rounds(text, [1, 2, 3])
 
 
-def test_a_file_in_the_release_folder_is_refused(folder: Path, finished: SyntheticRelease) -> None:
-    for target in (folder / "bounds.json", folder / ".." / "release" / "release.json", folder / "new" / "b.json"):
-        with pytest.raises(ReleaseFolderError, match="lies in the release folder"):
-            check_target(target, folder)
-
-
-def test_a_file_that_cannot_be_written_is_refused(folder: Path, tmp_path: Path) -> None:
-    for target in (tmp_path, tmp_path / "missing" / "bounds.json"):
-        with pytest.raises(ReleaseFolderError, match="name a file in a folder that exists"):
-            check_target(target, folder)
+def test_a_file_in_the_release_folder_or_that_cannot_be_written_is_refused(
+    folder: Path, finished: SyntheticRelease, tmp_path: Path
+) -> None:
+    inside = [folder / "bounds.json", folder / ".." / "release" / "release.json", folder / "new" / "b.json"]
+    nowhere = [tmp_path, tmp_path / "missing" / "bounds.json"]
+    for targets, message in ((inside, "lies in the release folder"), (nowhere, "name a file in a folder that exists")):
+        for target in targets:
+            with pytest.raises(ReleaseFolderError, match=message):
+                check_target(target, folder)
     check_target(tmp_path / "bounds.json", folder)
 
 

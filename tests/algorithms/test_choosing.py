@@ -70,13 +70,6 @@ def test_residuals_are_measured_wherever_they_can_be(compare: bool, monkeypatch:
     assert ("dualquery" in choice.considered) is compare
 
 
-def test_an_algorithm_not_applicable_is_named_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "predict", errors_of(projection=0.25, dualquery=0.5))
-    choice = choose(Terms.of(**BUDGET).request(SIZE), workload(CLAUSES))
-    assert choice.plan.algorithm == PROJECTION
-    assert choice.because == "projection has the least predicted mean error, 0.25, against dualquery 0.5"
-
-
 def test_an_algorithm_without_a_prediction_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "predict", errors_of(projection=0.5))
     choice = choose(Terms.of(**BUDGET).request(SIZE), workload(CLAUSES))

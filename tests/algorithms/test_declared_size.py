@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ AT = {"epsilon": 1, "delta": 1e-6, "predict": False}
 FOUND = "was declared as the number of records, and the released values contradict it"
 
 
+@cache
 def table(rows: int) -> pd.DataFrame:
     """Return records of four columns, two of them dependent, without bins that hold several numbers, and their persons."""
     chance = np.random.default_rng(1)
@@ -92,9 +94,14 @@ NONE = {
 PERSON: dict[str, Any] = {"person": "person", "rows_per_person": 1, "n0_counted": True}
 
 
-@pytest.mark.parametrize("person", [{}, PERSON], ids=["records", "persons"])
+EACH = [*((name, {}) for name in WHOLE), *((name, PERSON) for name in ("residuals", "summary", "intervals"))]
+"""Persons are read alike for every algorithm: with them one release of records, and both of answers."""
+
+
 @pytest.mark.parametrize("factor", FACTORS)
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize(
+    ("name", "person"), EACH, ids=[f"{name}, {'persons' if person else 'records'}" for name, person in EACH]
+)
 def test_a_wrong_number_is_found_and_a_right_one_is_not(name: str, factor: str, person: dict[str, Any]) -> None:
     """False alarms: 1e-4 a case at most. Power: the wrong numbers are off by more than 20 times the least that is found."""
     rows = ROWS // 2 if person else ROWS

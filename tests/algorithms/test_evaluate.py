@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -40,14 +39,6 @@ def test_uniform_answers_are_those_of_the_whole_universe(clauses: Clauses) -> No
     universe = np.array(list(product(*map(range, SIZES))), dtype=np.int32)
     exact = naive_truth(clauses, universe).mean(axis=1)
     assert uniform_answers(clauses, np.array(SIZES, dtype=np.int32)) == pytest.approx(exact, abs=1e-12)
-
-
-def test_a_uniform_answer_is_a_product_of_shares() -> None:
-    clauses = Clauses.conjunctions(
-        np.array([[0, 3, 4]], dtype=np.int32), np.array([[1, 2, 0]], dtype=np.int32), np.array([[True, False, True]])
-    )
-    exact = Fraction(1, 3) * Fraction(3, 4) * Fraction(1, 2)
-    assert uniform_answers(clauses, np.array(SIZES, dtype=np.int32))[0] == pytest.approx(float(exact))
 
 
 def errors_by_hand(finished: SyntheticRelease) -> dict[str, Any]:

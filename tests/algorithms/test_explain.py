@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 import pytest
 
 from dpopt.accounting.accountants import COMPARED, Accountant, costs
-from dpopt.accounting.dualquery import dualquery_epsilon
+from dpopt.accounting.dualquery import run_columns
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.accuracy import log_universe, parameters_for_accuracy
@@ -33,11 +32,10 @@ def explained(**changes: Any) -> dict[str, Any]:
 def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(epsilon: float, relation: NeighbouringRelation) -> None:
     found = explained(epsilon=epsilon, relation=relation)
     assert [row["accountant"] for row in found["accountants"]] == [one.value for one in COMPARED]
+    run = found["rounds"], found["draws"], float(found["step"])
     for row, composition in zip(found["accountants"], COMPARED, strict=True):
         charged = [
-            dualquery_epsilon(
-                found["rounds"], found["draws"], float(found["step"]), size, relation, composition, row["delta"]
-            )
+            run_columns(*run, size, relation).epsilon(composition, row["delta"])
             for size in (row["size_needed"], math.floor(row["size_needed"] * 0.999))
         ]
         assert charged[0] <= epsilon < charged[1]
@@ -45,15 +43,13 @@ def test_the_size_needed_is_enough_and_a_thousandth_less_is_not(epsilon: float, 
 
 def test_the_paper_s_parameters_are_explained_with_what_they_cost_at_the_size() -> None:
     found = explained(accuracy=0.15, confidence=0.9)
-    chosen = parameters_for_accuracy(
+    rounds, draws, step = parameters_for_accuracy(
         0.15, failure=1 - 0.9, queries=len(WORKLOAD), log_universe=log_universe(WORKLOAD.schema)
     )
-    assert (found["rounds"], found["draws"], Decimal(found["step"])) == (chosen.rounds, chosen.draws, chosen.step)
+    assert (found["rounds"], found["draws"], Decimal(found["step"])) == (rounds, draws, step)
     assert found["accountants"] == [
         {**row, "size_needed": found["accountants"][place]["size_needed"]}
-        for place, row in enumerate(
-            costs(partial(dualquery_epsilon, chosen.rounds, chosen.draws, float(chosen.step), 10_000, REPLACE), 1e-6)
-        )
+        for place, row in enumerate(costs(run_columns(rounds, draws, float(step), 10_000, REPLACE).epsilon, 1e-6))
     ]
     assert found["sharpened_bound_of_the_same_parameters"] < 0.15
     assert found["solver_gap_allowed"] == 0.15 / 4
@@ -89,7 +85,7 @@ def test_an_epsilon_of_nearly_zero_needs_more_records_than_there_are() -> None:
 
 
 def test_a_cost_beyond_every_number_is_no_figure() -> None:
-    rows = {row["accountant"]: row for row in costs(partial(dualquery_epsilon, 1000, 1000, 1e5, 1, REPLACE), 1e-6)}
+    rows = {row["accountant"]: row for row in costs(run_columns(1000, 1000, 1e5, 1, REPLACE).epsilon, 1e-6)}
     assert rows["theorem"]["epsilon"] is None
     assert rows["theorem"]["refused"] == "beyond the largest floating-point number"
     assert all(math.isfinite(row["epsilon"]) for row in rows.values() if row["epsilon"] is not None)

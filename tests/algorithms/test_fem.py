@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from dpopt.algorithms.fem.algorithm import released_records, run
 from dpopt.algorithms.fem.plan import FemPlan
 from dpopt.algorithms.fem.responder import Batch, PerturbedResponder
 from dpopt.errors import TranscriptError
-from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.programs.results import SolveLimits, SolveResult, Termination
 from dpopt.queries.counting.kernels import count_on_records
@@ -22,7 +21,11 @@ from dpopt.releases.run import Walk
 from dpopt.solvers.registry import get_solver
 from dpopt.transcript.journal import Entry, MemoryJournal
 from dpopt.transcript.released import SelectedQuery
-from tests.tiny_runs import ADD_REMOVE, dataset_of, sized_schema
+from tests.exact_fem_loss import curator_of
+from tests.exact_fem_loss import responder_of as responder_of_plan
+from tests.own_solvers import Mine, raising
+from tests.tiny_jobs import plan_of as tiny_plan
+from tests.tiny_runs import ADD_REMOVE, sized_schema
 
 SCHEMA = sized_schema(p=3, q=2, r=6, s=4)
 WORKLOAD = parse_workload("marginals:2", SCHEMA)
@@ -36,56 +39,20 @@ TABLE = tuple(
 RESERVED: Entry = {"kind": "reserve", "charges": [], "inputs": "test"}
 
 
-def plan_of(algorithm: str = "fem", rounds: int = 12, records: int = 20) -> FemPlan:
-    return FemPlan(
-        algorithm=algorithm,
-        rounds=rounds,
-        records=records,
-        selection_range=Decimal("0.5"),
-        scale=1.0,
-        kept_from=rounds // 2 + 1,
-        size=N,
-        relation=ADD_REMOVE,
-        budget=Budget(1e9, 1e-9, None, Accountant.ZCDP),
-        seed=7,
-    )
+def plan_of(rounds: int = 12, records: int = 20) -> FemPlan:
+    usual: dict[str, Any] = {"size": N, "relation": ADD_REMOVE, "budget": Budget(1e9, 1e-9, None, Accountant.ZCDP)}
+    made: FemPlan = tiny_plan("fem", rounds=rounds, records=records, kept_from=rounds // 2 + 1, seed=7, **usual)
+    return made
 
 
-def responder_of(plan: FemPlan, **changes: object) -> PerturbedResponder:
-    search = get_solver("local-search")
-    responder = PerturbedResponder(
-        queries=WORKLOAD.marginals or WORKLOAD.clauses,
-        sizes=SCHEMA.sizes,
-        possible=np.ones(int(SCHEMA.sizes.sum()), dtype=np.bool_),
-        solver=search,
-        fallback=search,
-        limits=SolveLimits(work=50, seed=plan.seed, threads=2),
-        records=plan.records,
-        scale=plan.scale,
-    )
-    return replace(responder, **changes)  # type: ignore[arg-type]
-
-
-def curator_of(plan: FemPlan, journal: MemoryJournal, seed: int = 1) -> tuple[FemCurator, Ledger]:
-    ledger = Ledger(plan.budget, plan.relation)
-    ledger.reserve(plan.charges())
-    curator = FemCurator(
-        dataset_of(SCHEMA, TABLE),
-        WORKLOAD.marginals or WORKLOAD.clauses,
-        ledger,
-        journal,
-        size=N,
-        range_=plan.selection_range,
-        records=plan.records,
-        words=SeededWords(seed),
-    )
-    return curator, ledger
+def responder_of(plan: FemPlan, **changes: Any) -> PerturbedResponder:
+    return replace(responder_of_plan(WORKLOAD, plan, work=50, threads=2), **changes)
 
 
 def played(plan: FemPlan) -> tuple[list[Batch], MemoryJournal, Ledger]:
     journal = MemoryJournal()
     journal.append(RESERVED)
-    curator, ledger = curator_of(plan, journal)
+    curator, ledger = curator_of(WORKLOAD, plan, TABLE, journal, SeededWords(1))
     return run(Walk(ledger, curator, journal), plan, responder_of(plan)), journal, ledger
 
 
@@ -131,30 +98,14 @@ def test_records_on_file_that_are_none_are_refused(records: list[list[int]]) -> 
         responder_of(plan).check(Batch(1, np.array(records, dtype=np.int32)))
 
 
-class Broken:
-    name = "broken"
-    capabilities = get_solver("local-search").capabilities
-
-    def availability(self) -> object:
-        return get_solver("local-search").availability()
-
-    def solve(self, program: object, limits: object = None, *, hint: object = None) -> SolveResult:
-        raise MemoryError("no more")
-
-
-def test_a_solver_that_fails_does_not_end_the_run() -> None:
-    plan = plan_of(rounds=2, records=5)
-    batch = responder_of(plan, solver=Broken()).respond(1, [])
+@pytest.mark.parametrize("ending", ["an error", "a status without a record"])
+def test_a_solver_that_fails_does_not_end_the_run(ending: str) -> None:
+    failed = SolveResult(Termination.FAILED, None, None, None, None, "silent", "1", "gave up", 0.0)
+    acts = {"an error": raising(MemoryError("no more")), "a status without a record": lambda program: failed}
+    broken = Mine(acts[ending], get_solver("local-search").capabilities)
+    batch = responder_of(plan_of(rounds=2, records=5), solver=broken).respond(1, [])
     assert batch.fallbacks == 5
     assert batch.records.shape == (5, 4)
-
-
-def test_a_status_without_a_record_counts_as_a_fallback() -> None:
-    class Silent(Broken):
-        def solve(self, program: object, limits: object = None, *, hint: object = None) -> SolveResult:
-            return SolveResult(Termination.FAILED, None, None, None, None, "silent", "1", "gave up", 0.0)
-
-    assert responder_of(plan_of(records=3), solver=Silent()).respond(1, []).fallbacks == 3
 
 
 def test_relations_differ_in_the_charge_alone() -> None:

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 import dpopt
-from dpopt.answers.default_questions import MOST_FIGURES, default_questions
-from dpopt.answers.questions import parse_question
+from dpopt.answers.questions import MOST_FIGURES, default_questions, parse_question
 from dpopt.html_pages.shown import answer_in_words
 from dpopt.releases.descriptions.readme import README
 from tests.cli.command_line import flat, succeed, told

@@ -10,7 +10,7 @@ import pytest
 import dpopt
 from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.replay import load
-from dpopt.errors import DpoptError, PlanError
+from dpopt.errors import PlanError
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
 from tests.algorithms.small_runs import plan
 
@@ -61,8 +61,3 @@ def test_without_a_gap_plans_are_on_file_as_before() -> None:
 def test_a_gap_that_nothing_can_prove_or_that_is_none_is_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(PlanError, match=words):
         dpopt.DualQuery(**options)  # type: ignore[arg-type]
-
-
-def test_a_gap_belongs_to_dualquery() -> None:
-    with pytest.raises((TypeError, DpoptError)):
-        dpopt.FEM(gap=0.1)  # type: ignore[call-arg]

@@ -38,8 +38,10 @@ from dpopt.algorithms.replay import differing_files, load, replay
 from dpopt.algorithms.request import Terms
 from dpopt.algorithms.run_release import run_release
 from dpopt.algorithms.synthetic_release import SyntheticRelease
-from dpopt.errors import DpoptError, PlanError, PrivateDataError
+from dpopt.errors import BudgetError, DpoptError, PlanError, PrivateDataError
 from dpopt.inference.records.problem import Fitted
+from dpopt.private.curators.measuring_curator import MeasuringCurator
+from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.tables.dataset import PrivateDataset
@@ -47,8 +49,17 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
-from dpopt.transcript.journal import read_journal
-from tests.algorithms.measured_runs import CLAUSES, FIT, MEASURED, measured_job, named, noiseless, scripted
+from dpopt.transcript.journal import MemoryJournal, read_journal
+from tests.algorithms.measured_runs import (
+    CLAUSES,
+    FIT,
+    MEASURED,
+    exact_budget,
+    measured_job,
+    named,
+    noiseless,
+    scripted,
+)
 from tests.algorithms.small_runs import ADD_REMOVE, ROWS, SCHEMA, Heard, codes, dataset, workload, write_table
 from tests.algorithms.test_release_with_rules import RULED, obeys
 from tests.noises import NoNoise
@@ -376,15 +387,21 @@ def test_rules_that_only_codes_outside_the_occurring_ones_obey_are_refused_befor
     assert not (tmp_path / "out").exists()
 
 
-def test_a_plan_that_understates_a_sensitivity_is_refused() -> None:
+def test_a_plan_that_understates_a_sensitivity_is_refused_and_pays_for_nothing() -> None:
+    """The curator computes it itself, and would give no values either."""
     job = measured_job(NOISE, text=CLAUSES)
-    assert isinstance(job.plan, MeasuredPlan)
-    (planned,) = job.plan.measurements
+    plan = MeasuredPlan.of(job.plan)
+    check_sensitivities(plan, job.workload)
+    (planned,) = plan.measurements
     assert planned.sensitivity > 1
-    forged_plan = replace(job.plan, measurements=(replace(planned, sensitivity=1),))
+    forged = replace(job, plan=exact_budget(replace(plan, measurements=(replace(planned, sensitivity=1),))))
     with pytest.raises(PlanError, match="states the sensitivity 1 of .workload."):
-        check_sensitivities(forged_plan, job.workload)
-    check_sensitivities(job.plan, job.workload)
+        run_release(dataset(), forged, None)
+    ledger = forged.ledger(None)
+    curator = MeasuringCurator(dataset(), ledger, MemoryJournal(), size=ROWS)
+    with pytest.raises(BudgetError):
+        curator.measure(Measurement("workload", workload(CLAUSES).queries, planned.scale, True))
+    assert not ledger.entries
 
 
 @pytest.mark.parametrize("algorithm", MEASURED)

@@ -19,7 +19,7 @@ from dpopt.algorithms.dualquery.accuracy import log_universe, proven_error
 from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.dualquery.plan import RULE_DRAWS_IN_ALL, RULE_ROUNDS, DualQueryPlan, largest_number
 from dpopt.algorithms.options import DualQuery, PlanRequest
-from dpopt.errors import AccountingError, PlanError
+from dpopt.errors import AccountingError, DpoptError, PlanError
 from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.plan import FreeAttributes, PlanBy
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
@@ -129,23 +129,30 @@ def test_three_given_numbers_beyond_the_budget_are_refused_with_what_they_cost()
     assert "Leave one of rounds=, draws=, step= out" in text
 
 
-@pytest.mark.parametrize("fixed", [{"rounds": 20, "step": Decimal(5)}, {"rounds": 300, "draws": 10**6}])
-def test_a_fixed_number_that_leaves_no_room_is_refused_with_what_it_costs(fixed: dict[str, Any]) -> None:
-    with pytest.raises(PlanError, match="cost epsilon = .* more than epsilon = 0.0001"):
-        make_plan(request(size=100, budget=replace(ZCDP, epsilon=1e-4), **fixed), WORKLOAD)
+NO_ROOM = "cost epsilon = .* more than epsilon = 0.0001"
+TOO_SMALL = "is too small for two rounds on n = 100 records. Raise the budget"
+BEYOND: list[tuple[dict[str, Any], type[DpoptError], str]] = [
+    ({"epsilon": 1e-4, "rounds": 20, "step": Decimal(5)}, PlanError, NO_ROOM),
+    ({"epsilon": 1e-4, "rounds": 300, "draws": 10**6}, PlanError, NO_ROOM),
+    ({"epsilon": 1e-5}, PlanError, TOO_SMALL),
+    ({"epsilon": 1e-5, "draws": 50}, PlanError, TOO_SMALL),
+    ({"epsilon": 1e-5, "step": Decimal("0.3")}, PlanError, TOO_SMALL),
+    ({"epsilon": 0.0, "plan_by": "bound"}, PlanError, "is too small for any plan on n = 100 records"),
+    (
+        {"budget": Budget(0.0, 0.0, None, Accountant.PURE), "free_attributes": FreeAttributes.ESTIMATED},
+        PlanError,
+        "estimated free attributes need a positive budget",
+    ),
+    ({"rounds": 10**6 + 1}, AccountingError, "expected a whole number from 1 to 1,000,000"),
+]
 
 
-@pytest.mark.parametrize("fixed", [{}, {"draws": 50}, {"step": Decimal("0.3")}])
-def test_a_budget_too_small_for_two_rounds_is_refused(fixed: dict[str, Any]) -> None:
-    asked = request(size=100, budget=replace(ZCDP, epsilon=1e-5), **fixed)
-    with pytest.raises(PlanError, match="is too small for two rounds on n = 100 records. Raise the budget"):
-        make_plan(asked, WORKLOAD)
-
-
-def test_a_bound_for_a_budget_too_small_for_any_plan_is_refused() -> None:
-    asked = request(size=100, budget=replace(ZCDP, epsilon=0.0), plan_by=PlanBy.BOUND.value)
-    with pytest.raises(PlanError, match="is too small for any plan on n = 100 records"):
-        make_plan(asked, WORKLOAD)
+@pytest.mark.parametrize(("asked", "kind", "message"), BEYOND, ids=str)
+def test_what_no_budget_pays_for_is_refused(asked: dict[str, Any], kind: type[DpoptError], message: str) -> None:
+    budget = asked.get("budget", replace(ZCDP, epsilon=asked.get("epsilon", 1.0)))
+    others = {name: value for name, value in asked.items() if name not in {"epsilon", "budget"}}
+    with pytest.raises(kind, match=message):
+        make_plan(request(size=100, budget=budget, **others), WORKLOAD)
 
 
 def test_one_round_is_free_where_it_is_asked_for() -> None:
@@ -246,16 +253,13 @@ def test_estimated_free_attributes_get_a_twentieth_of_the_budget(name: str, rela
     assert 0.9 <= spent_share(made) <= 1
 
 
-def test_estimated_free_attributes_without_a_budget_are_refused() -> None:
-    asked = request(budget=Budget(0.0, 0.0, None, Accountant.PURE), free_attributes=FreeAttributes.ESTIMATED)
-    with pytest.raises(PlanError, match="estimated free attributes need a positive budget"):
-        make_plan(asked, WORKLOAD)
-
-
 def test_the_gaussian_accountant_below_a_delta_of_one_in_a_thousand_million_is_refused() -> None:
     with pytest.raises(AccountingError, match="found 9e-10, expected at least 1e-9"):
         Budget(1.0, 9e-10, None, Accountant.GDP)
     assert make_plan(request(budget=Budget(1.0, 1e-9, None, Accountant.GDP)), WORKLOAD).rounds > 2
+
+
+NO_SHARE = "density=, the public share of ones in the table"
 
 
 @pytest.mark.parametrize(
@@ -267,16 +271,13 @@ def test_the_gaussian_accountant_below_a_delta_of_one_in_a_thousand_million_is_r
         ({"seed": -5}, "the seed must be a whole number of at least 0, found -5"),
         ({"work": 0}, "the work per round must be"),
         ({"seconds": -1.0}, "the seconds per round must be"),
+        *(({"density": wrong}, NO_SHARE) for wrong in (0, 1, -0.1, float("nan"), True, "0.1")),
     ],
+    ids=str,
 )
 def test_a_request_that_no_plan_can_meet_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(PlanError, match=message):
         request(**changes)
-
-
-def test_more_rounds_than_the_accounting_allows_are_refused() -> None:
-    with pytest.raises(AccountingError, match="expected a whole number from 1 to 1,000,000"):
-        make_plan(request(rounds=10**6 + 1), WORKLOAD)
 
 
 @given(threshold=st.integers(0, 60), most=st.integers(1, 50))
@@ -351,9 +352,3 @@ def test_a_table_of_other_attributes_keeps_its_rule() -> None:
     assert make_plan(request(), wide(40)).chosen_by.startswith("rule eta = 1.4")
     sparse = make_plan(request(density=0.05), wide(40))
     assert sparse.step == Decimal("2.5")
-
-
-@pytest.mark.parametrize("density", [0, 1, -0.1, float("nan"), True, "0.1"])
-def test_a_density_that_is_no_share_is_refused(density: Any) -> None:
-    with pytest.raises(PlanError, match="density=, the public share of ones in the table"):
-        request(density=density)

@@ -9,7 +9,7 @@ import pytest
 
 import dpopt
 from dpopt.accounting.accountants import AdvancedComposition, Composition
-from dpopt.accounting.dualquery import dualquery_epsilon
+from dpopt.accounting.dualquery import run_columns
 from dpopt.errors import BudgetError, DpoptError, PlanError
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE, ROWS, SCHEMA, Heard, write_table
 
@@ -25,7 +25,7 @@ def test_each_theorem_has_its_figure_and_that_of_the_accountant_is_the_budget() 
     by_name = {row["accountant"]: row for row in found.explained["accountants"]}
     theorems: list[Composition] = [*dpopt.Accountant, *AdvancedComposition]
     for one in theorems:
-        own = dualquery_epsilon(6, 8, 1.2, ROWS, ADD_REMOVE, one, 1e-3)
+        own = run_columns(6, 8, 1.2, ROWS, ADD_REMOVE).epsilon(one, 1e-3)
         assert by_name[one.value]["epsilon"] == own
         assert by_name[one.value]["theorem"]
     assert (
@@ -47,14 +47,14 @@ def test_the_budget_is_by_the_accountant_and_the_delta_that_are_asked_for(
 ) -> None:
     budget = planned(**terms).plan.budget
     assert (budget.accountant, budget.delta) == (accountant, delta)
-    assert budget.epsilon == dualquery_epsilon(6, 8, 1.2, ROWS, ADD_REMOVE, accountant, delta or 0.5)
+    assert budget.epsilon == run_columns(6, 8, 1.2, ROWS, ADD_REMOVE).epsilon(accountant, delta or 0.5)
 
 
 def test_persons_and_replace_one_cost_what_their_theorems_say() -> None:
     grouped = planned(person="p", rows_per_person=3, n0_counted=True).plan.budget
-    assert grouped.epsilon == dualquery_epsilon(6, 8, 1.2, ROWS, ADD_REMOVE, grouped.accountant, 1e-3, group=3)
+    assert grouped.epsilon == run_columns(6, 8, 1.2, ROWS, ADD_REMOVE, group=3).epsilon(grouped.accountant, 1e-3)
     replaced = planned(n0=None, n=ROWS, neighbours="replace").plan.budget
-    assert replaced.epsilon == dualquery_epsilon(6, 8, 1.2, ROWS, REPLACE, replaced.accountant, 1e-3)
+    assert replaced.epsilon == run_columns(6, 8, 1.2, ROWS, REPLACE).epsilon(replaced.accountant, 1e-3)
 
 
 def test_a_release_takes_the_plan_and_charges_what_it_states(tmp_path: Path) -> None:

@@ -91,18 +91,14 @@ def test_positive_queries_that_zeros_answer_best_are_pointed_out() -> None:
     ],
 )
 def test_the_advice_suits_the_queries(asked: Workload, expected: str) -> None:
-    said = verdict(errors(0.03, 0.01), SMALL, asked)
-    assert said is not None
-    assert expected in said
+    assert expected in str(verdict(errors(0.03, 0.01), SMALL, asked))
 
 
 def test_a_plan_that_beats_one_error_only_is_pointed_out() -> None:
     asked = workload_from_json(SIGNED, WIDE)
-    said = verdict(errors(0.0005, 0.01), SMALL, asked)
-    assert said is not None
+    said = str(verdict(errors(0.0005, 0.01), SMALL, asked))
     assert said.endswith("its mean error is smaller than this plan's (0.0005 and 0.01)")
-    said = verdict(errors(0.2, 0.00001), {"zeros": errors(0.3, 0.1), "uniform": errors(0.125, 0.12)}, asked)
-    assert said is not None
+    said = str(verdict(errors(0.2, 0.00001), {"zeros": errors(0.3, 0.1), "uniform": errors(0.125, 0.12)}, asked))
     assert "the uniform distribution has largest error 0.12" in said
     assert "its largest error is smaller" in said
     assert "zeros" not in said
@@ -111,14 +107,9 @@ def test_a_plan_that_beats_one_error_only_is_pointed_out() -> None:
     assert "are no better" in str(verdict(errors(0.2, 0.1), alone, workload()))
 
 
-def test_a_plan_that_beats_both_is_not_warned_of() -> None:
+def test_a_plan_that_beats_both_is_not_warned_of_and_both_can_be_better() -> None:
     assert verdict(errors(0.0001, 0.00001), SMALL, workload()) is None
-
-
-def test_both_baselines_can_be_better() -> None:
-    said = verdict(errors(0.3, 0.2), SMALL, workload())
-    assert said is not None
-    assert said.count("cannot beat it") == 2
+    assert str(verdict(errors(0.3, 0.2), SMALL, workload())).count("cannot beat it") == 2
 
 
 def test_independent_columns_tie_win_or_lose() -> None:

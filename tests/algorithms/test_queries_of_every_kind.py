@@ -11,7 +11,6 @@ from dpopt.algorithms.dualquery.algorithm import DualQueryAlgorithm
 from dpopt.algorithms.evaluate import evaluate
 from dpopt.algorithms.release import release
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.queries.workloads.workload import parse_workload
 from tests.algorithms.small_runs import SCHEMA, codes, dataset, plan, write_table
 from tests.strategies import naive_truth
 
@@ -33,6 +32,9 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(tmp_path: Pa
         predict=False,
         weights=True,
     )
+    predicted = DualQueryAlgorithm().predict(plan(rounds=40, draws=20), finished.job.workload)
+    assert predicted.simulated_queries == len(finished.job.workload)
+    assert 0 < predicted.mean_error <= predicted.max_error < 0.5
     clauses = finished.job.workload.clauses
     records = np.stack([done.record for done in finished.played])
     assert finished.answers() == pytest.approx(naive_truth(clauses, records).mean(axis=1))
@@ -45,11 +47,3 @@ def test_a_release_answers_its_queries_and_is_rebuilt_byte_for_byte(tmp_path: Pa
         assert done.certificate.objective == int(done.sampled.counts[truth].sum())
     replay(tmp_path / "out", tmp_path / "again")
     assert differing_files(tmp_path / "out", tmp_path / "again") == []
-
-
-@pytest.mark.parametrize("text", WORKLOADS)
-def test_a_plan_for_such_queries_is_predicted(text: str) -> None:
-    workload = parse_workload(text, SCHEMA)
-    predicted = DualQueryAlgorithm().predict(plan(rounds=40, draws=20), workload)
-    assert predicted.simulated_queries == len(workload)
-    assert 0 < predicted.mean_error <= predicted.max_error < 0.5

@@ -138,6 +138,17 @@ class OpenedError(Exception):
     """The table was opened."""
 
 
+@pytest.fixture
+def unopened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder beside which no table is opened."""
+
+    def open_it(*_: object, **__: object) -> None:
+        raise OpenedError
+
+    monkeypatch.setattr(module, "open_dataset", open_it)
+    return tmp_path
+
+
 REFUSED: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
     "no budget": ({"epsilon": None}, PlanError, "found no budget: give epsilon= .with or without delta=. or rho="),
     "two budgets": ({"rho": 1.0}, PlanError, "and not both"),
@@ -198,62 +209,38 @@ NO_PROJECTION: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
 @pytest.mark.parametrize("measure", ["residuals", "counts", "selected"])
 @pytest.mark.parametrize("name", NO_PROJECTION)
 def test_a_solver_that_cannot_fit_records_is_refused_before_the_table_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measure: str, name: str
+    unopened: Path, measure: str, name: str
 ) -> None:
-    def open_it(*_: object, **__: object) -> None:
-        raise OpenedError
-
-    monkeypatch.setattr(module, "open_dataset", open_it)
     changes, kind, message = NO_PROJECTION[name]
+    asked: dict[str, Any] = {"algorithm": "projection", "measure": measure, "epsilon": 1.0, "delta": 1e-6, **changes}
     with pytest.raises(kind, match=message):
-        release(
-            frame(),
-            SCHEMA,
-            "marginals:2",
-            out=tmp_path / "out",
-            algorithm="projection",
-            measure=measure,
-            epsilon=1.0,
-            delta=1e-6,
-            **changes,
-        )
-    assert list(tmp_path.iterdir()) == []
+        release(frame(), SCHEMA, "marginals:2", out=unopened / "out", **asked)
+    assert list(unopened.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_setting_is_refused_before_the_table_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    def open_it(*_: object, **__: object) -> None:
-        raise OpenedError
-
-    monkeypatch.setattr(module, "open_dataset", open_it)
+def test_a_setting_is_refused_before_the_table_is_opened(unopened: Path, name: str) -> None:
     changes, kind, message = REFUSED[name]
     with pytest.raises(kind, match=message):
-        release(frame(), SCHEMA, "marginals:2", out=tmp_path / "out", **{**USUAL, **changes})
-    assert list(tmp_path.iterdir()) == []
+        release(frame(), SCHEMA, "marginals:2", out=unopened / "out", **{**USUAL, **changes})
+    assert list(unopened.iterdir()) == []
 
 
-def test_public_inputs_are_refused_before_the_table_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def open_it(*_: object, **__: object) -> None:
-        raise OpenedError
-
-    monkeypatch.setattr(module, "open_dataset", open_it)
-    out = tmp_path / "out"
-    with pytest.raises(SchemaError, match="is a draft made from private data"):
-        release(frame(), DRAFT, "marginals:2", out=out, **USUAL)
-    with pytest.raises(WorkloadError):
-        release(frame(), SCHEMA, "marginals:9", out=out, **USUAL)
-    with pytest.raises(WorkloadError, match="the workload was made for another schema"):
-        release(frame(), Schema(SCHEMA.attributes[1:]), workload(), out=out, **USUAL)
-    with pytest.raises(OpenedError):
-        release(frame(), SCHEMA, workload(), out=out, **USUAL)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ReleaseFolderError, match="is not empty"):
-        release(frame(), SCHEMA, workload(), out=tmp_path, **USUAL)
-    with pytest.raises(ReleaseFolderError, match="Not a directory"):
-        release(frame(), SCHEMA, workload(), out=tmp_path / "file" / "out", **USUAL)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+def test_public_inputs_are_refused_before_the_table_is_opened(unopened: Path) -> None:
+    (unopened / "file").write_text("")
+    other, out = Schema(SCHEMA.attributes[1:]), unopened / "out"
+    refused: list[tuple[Schema, Any, Path, type[Exception], str]] = [
+        (DRAFT, "marginals:2", out, SchemaError, "is a draft made from private data"),
+        (SCHEMA, "marginals:9", out, WorkloadError, ""),
+        (other, workload(), out, WorkloadError, "the workload was made for another schema"),
+        (SCHEMA, workload(), unopened, ReleaseFolderError, "is not empty"),
+        (SCHEMA, workload(), unopened / "file" / "out", ReleaseFolderError, "Not a directory"),
+        (SCHEMA, workload(), out, OpenedError, ""),
+    ]
+    for schema, asked, folder, kind, message in refused:
+        with pytest.raises(kind, match=message):
+            release(frame(), schema, asked, out=folder, **USUAL)
+    assert [path.name for path in unopened.iterdir()] == ["file"]
 
 
 LATE: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {

@@ -14,7 +14,7 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
-from dpopt.algorithms.measured.known import Known, best_parts, normals
+from dpopt.algorithms.measured.known import Known, normals
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.residuals import read_factors
 from dpopt.algorithms.measured.stages import MOST_BOUND, bound_for, factors_of, typical_variances
@@ -428,33 +428,42 @@ def test_parts_are_all_of_what_is_right_and_none_of_what_is_wrong() -> None:
     truth = ROWS * known.shares_of(codes())
     known.estimates, known.precision = truth - truth, np.full(len(known.sets), 1e2)
     known.counts = np.repeat(ROWS / known.sets.cells(), known.sets.cells())
-    fresh = residuals_of(known.sets, truth)
-    assert best_parts(known, codes(), fresh).min() > 0.999
+    fresh = replace(known)
+    fresh.estimates, fresh.precision = residuals_of(known.sets, truth), np.full(len(known.sets), 1e2)
+    assert known.best_parts(codes(), fresh).min() > 0.999
     known.counts = truth
     uniform = np.array(np.meshgrid(*map(range, SIZES))).reshape(4, -1).T.astype(np.int32)
-    assert best_parts(known, uniform, fresh).max() < 0.001
+    assert known.best_parts(uniform, fresh).max() < 0.001
 
 
-def test_records_say_nothing_of_pairs_that_coarse_tables_alone_know() -> None:
-    """Records are fitted to measured pairs, and know no others: these keep what was found of their coarse tables."""
-    asked = workload()
-    plan = make_measured_plan(request(1e6), asked)
-    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
-    known.counts, pairs = np.repeat(ROWS / known.sets.cells(), known.sets.cells()), known.of_order(2)
-    known.precision[:] = np.where(known.sets.widths() == 1, 1e-3, 0.0)
-    known.precision[[place for place in pairs.tolist() if 3 not in known.sets.attributes_of(place)]] = 1e-3
-    known.estimates = residuals_of(known.sets, ROWS * known.shares_of(codes()))
-    some, none = np.array([0.0, 1.0, 1.0]), np.zeros(3)
+def test_records_learn_pairs_of_which_coarse_tables_alone_were_measured() -> None:
+    """Two columns of eight codes agree; their coarse table is exact, their pair is not measured: records fitted to it know.
 
-    def moved() -> list[bool]:
-        both = [known.mixed(codes(), parts, known.kept(), ROWS).terms for parts in (some, none)]
-        return [not np.allclose(one.values, other.values, atol=1e-6) for one, other in zip(*both, strict=True)]
-
-    assert all(moved())
-    known.parts = np.concatenate([np.arange(size) for size in SIZES])
-    known.coarse = np.zeros(int(known.sets.cells()[pairs].sum())), np.full(pairs.size, np.inf)
-    triples = [row for row in known.sets.attributes.tolist() if -1 not in row]
-    assert moved() == [3 not in row for row in triples]
+    Both parts of a thinned coarse table add up to it, and records that have its dependence are preferred to none.
+    """
+    attributes = [Attribute(name, AttributeKind.CATEGORICAL, values=tuple(range(8))) for name in "ab"]
+    asked = parse_workload("marginals:2", schema := Schema(tuple(attributes)))
+    plan = make_measured_plan(replace(request(1.0), size=800), asked)
+    known = Known(Job(plan, schema, asked, {}, {}), plan)
+    truth = np.stack([np.repeat(np.arange(8), 100)] * 2, axis=1).astype(np.int32)
+    known.parts, counts = np.tile(np.arange(8) // 2, 2), 800 * known.shares_of(truth)
+    known.precision[:2], known.estimates[:16] = 1.0, residuals_of(known.sets, counts)[:16]
+    known.coarse = residuals_of(known.coarse_tables(), known.added_up(counts[16:])), np.ones(1)
+    known.update(2)
+    problem, strength, _ = known.problem()
+    assert strength > 0
+    (term,) = problem.terms
+    np.testing.assert_allclose(known.added_up(800 * term.values), known.added_up(counts[16:]), atol=1)
+    other, fresh = known.thinned(0)
+    assert other.coarse is not None
+    assert fresh.coarse is not None
+    np.testing.assert_allclose(0.8 * other.coarse[0] + 0.2 * fresh.coarse[0], known.coarse[0], atol=1e-9)
+    assert (other.coarse[1].item(), fresh.coarse[1].item()) == pytest.approx((1.25, 5))
+    flat = np.array(np.meshgrid(range(8), range(8))).reshape(2, -1).T.astype(np.int32)
+    other.counts = np.concatenate([np.full(16, 100.0), np.full(64, 12.5)])
+    assert other.best_parts(truth, fresh)[1] > 0.99
+    other.counts = counts
+    assert other.best_parts(flat, fresh)[1] < 0.01
 
 
 def test_a_rare_value_is_lifted_by_no_more_than_its_part_of_the_records() -> None:
@@ -565,73 +574,50 @@ def test_triples_are_fitted_where_no_pair_says_anything(tmp_path: Path) -> None:
     assert np.abs(apart).sum() / 2 / len(asked.marginals) < 0.1
 
 
-def test_a_release_replays_to_the_same_bytes(tmp_path: Path) -> None:
-    released(0.1, tmp_path / "out")
-    replay(tmp_path / "out", tmp_path / "again")
-    for path in (tmp_path / "out").iterdir():
-        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+ONE, COARSE = 0, 1
+"""The place of a stage of single attributes, and of one of coarse tables."""
 
 
 @pytest.mark.parametrize(
-    ("factors", "word"),
+    ("stage", "factors", "parts", "word"),
     [
-        ([1, 1], "damaged"),
-        ([0, 0, 0], "damaged"),
-        ([-1, 1, 0], "damaged"),
-        (["1", 1, 0], "damaged"),
-        ("111", "damaged"),
-        ([2**21, 1, 0], "out of range"),
-        ([2**19, 2**19, 0], "more than"),
-        ([1, 1, 1], "more than"),
+        (ONE, [2**17, 2**17, 0], None, None),
+        (ONE, [1, 1], None, "damaged"),
+        (ONE, [0, 0, 0], None, "damaged"),
+        (ONE, [-1, 1, 0], None, "damaged"),
+        (ONE, ["1", 1, 0], None, "damaged"),
+        (ONE, "111", None, "damaged"),
+        (ONE, [2**21, 1, 0], None, "out of range"),
+        (ONE, [2**19, 2**19, 0], None, "more than"),
+        (ONE, [1, 1, 1], None, "more than"),
+        (COARSE, [0, 0, 2**10], [0, 1, 0, 1], None),
+        (COARSE, [0, 0, 2**10], [0, 1, 0], "parts of stage .* damaged"),
+        (COARSE, [0, 0, 2**10], None, "parts of stage .* damaged"),
+        (COARSE, [0, 0, 2**10], [0, 1, 0, "1"], "parts of stage .* damaged"),
+        (COARSE, [0, 0, 2**10], [0, 1, 0, 2], "out of range"),
+        (COARSE, [0, 0, 2**20], [0, 1, 0, 1], "out of range"),
+        (COARSE, [0, 0, 2**19], [0, 1, 0, 1], "more than"),
+        (COARSE, [1, 0, 2**10], [0, 1, 0, 1], "more than"),
+        (COARSE, [0, 2**10], [0, 1, 0, 1], "factors of stage .* damaged"),
     ],
 )
-def test_factors_on_file_that_the_plan_does_not_allow_are_refused(factors: object, word: str) -> None:
-    job = job_of(plan_of(RESIDUALS))
+def test_factors_and_coarse_tables_on_file_are_those_that_the_plan_allows(
+    stage: int, factors: object, parts: object, word: str | None
+) -> None:
+    job = job_of(coarse_plan() if stage == COARSE else plan_of(RESIDUALS))
     plan = MeasuredPlan.of(job.plan)
-    known, planned = Known(job, plan), plan.stages[0]
+    known, planned = Known(job, plan), plan.stages[stage]
     entry = {"kind": "factors", "stage": planned.name, "factors": factors}
-    with pytest.raises(TranscriptError, match=word):
-        read_factors(entry, planned, plan, known)
+    if stage == COARSE:
+        entry["parts"] = parts
     with pytest.raises(TranscriptError, match="damaged"):
         read_factors({**entry, "stage": "another"}, planned, plan, known)
-
-
-def test_factors_that_the_plan_allows_are_read_back() -> None:
-    job = job_of(plan_of(RESIDUALS))
-    plan = MeasuredPlan.of(job.plan)
-    known, planned = Known(job, plan), plan.stages[0]
-    entry = {"kind": "factors", "stage": planned.name, "factors": [2**17, 2**17, 0]}
-    factors, parts = read_factors(entry, planned, plan, known)
-    assert factors.tolist() == [2**17, 2**17, 0]
-    assert parts is None
-
-
-@pytest.mark.parametrize(
-    ("factors", "parts", "word"),
-    [
-        ([0, 0, 2**10], [0, 1, 0, 1], None),
-        ([0, 0, 2**10], [0, 1, 0], "parts of stage .* damaged"),
-        ([0, 0, 2**10], None, "parts of stage .* damaged"),
-        ([0, 0, 2**10], [0, 1, 0, "1"], "parts of stage .* damaged"),
-        ([0, 0, 2**10], [0, 1, 0, 2], "out of range"),
-        ([0, 0, 2**20], [0, 1, 0, 1], "out of range"),
-        ([0, 0, 2**19], [0, 1, 0, 1], "more than"),
-        ([1, 0, 2**10], [0, 1, 0, 1], "more than"),
-        ([0, 2**10], [0, 1, 0, 1], "factors of stage .* damaged"),
-    ],
-)
-def test_coarse_tables_on_file_are_those_that_the_plan_allows(factors: object, parts: object, word: str | None) -> None:
-    job = job_of(coarse_plan())
-    plan = MeasuredPlan.of(job.plan)
-    known, planned = Known(job, plan), plan.stages[1]
-    entry = {"kind": "factors", "stage": planned.name, "factors": factors, "parts": parts}
     if word is not None:
         with pytest.raises(TranscriptError, match=word):
             read_factors(entry, planned, plan, known)
         return
-    for given, found in zip((factors, parts), read_factors(entry, planned, plan, known), strict=True):
-        assert found is not None
-        assert found.tolist() == given
+    found = read_factors(entry, planned, plan, known)
+    assert [None if one is None else one.tolist() for one in found] == [factors, parts]
 
 
 def trending_table(columns: int = 6, size: int = 12, rows: int = 6000) -> tuple[Schema, np.ndarray]:

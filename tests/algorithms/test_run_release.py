@@ -110,12 +110,3 @@ def test_stages_and_rounds_are_reported() -> None:
     assert reported.rounds == [
         (number, 6, (objective or 0) / 8) for number, objective in enumerate(objectives, start=1)
     ]
-
-
-def test_a_table_read_by_another_schema_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
-    first, *rest = SCHEMA.attributes
-    turned = Schema((Attribute(first.name, AttributeKind.CATEGORICAL, first.values[::-1]), *rest))
-    read = PrivateDataset.from_codes(turned, list(codes().T))
-    with pytest.raises(SchemaError, match="read by another schema"):
-        run_release(read, job(), tmp_path / "release")
-    assert not (tmp_path / "release").exists()

@@ -24,29 +24,32 @@ from dpopt.algorithms.request import Terms
 from dpopt.algorithms.stating import choose
 from dpopt.errors import PlanError
 from dpopt.files.codec import encode
-from dpopt.queries.workloads.workload import Workload
+from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.plan import FreeAttributes
+from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import ADD_REMOVE, plan, workload
 
 predict_error = DualQueryAlgorithm().predict
 predict_measured = MeasuredAlgorithm().predict
 
 WORKLOAD = workload()
+BITS = parse_workload("conjunctions:3,count=300,seed=7", Schema.binary(40))
+both = pytest.mark.parametrize("asked", [WORKLOAD, BITS], ids=["columns", "zeros and ones"])
+SAID = "prediction by simulation on public synthetic data, not a bound"
 
 
-def good(**changes: Any) -> DualQueryPlan:
-    return plan(**{"rounds": 60, "draws": 60, "size": 1000, **changes})
+def good(asked: Workload = WORKLOAD, **changes: Any) -> DualQueryPlan:
+    return plan(**{"rounds": 60, "draws": 60, "size": 1000, "attributes": len(asked.schema), **changes})
 
 
-def test_a_prediction_repeats() -> None:
-    assert predict_error(good(), WORKLOAD) == predict_error(good(), WORKLOAD)
-
-
-def test_a_prediction_is_the_mean_over_populations() -> None:
-    one, two = (predict_error(good(), WORKLOAD, runs=1), predict_error(good(), WORKLOAD, runs=2))
-    assert (one.runs, two.runs, one.simulated_queries) == (1, 2, len(WORKLOAD))
+@both
+def test_a_prediction_repeats_is_the_mean_over_populations_and_no_bound(asked: Workload) -> None:
+    one, again, two = (predict_error(good(asked), asked, runs=runs) for runs in (1, 1, 2))
+    assert one == again
+    assert (one.runs, two.runs, one.simulated_queries, one.simulated_rounds) == (1, 2, len(asked), None)
     assert one.max_error != two.max_error
     assert 0 < two.mean_error < two.max_error < 1
+    assert encode(one)["kind"] == SAID + ("; a public population of zeros and ones" if asked is BITS else "")
 
 
 def test_a_better_plan_is_predicted_to_be_better() -> None:
@@ -64,9 +67,11 @@ def test_size_relation_and_budget_do_not_change_a_prediction() -> None:
     assert predict_error(other, WORKLOAD) == predict_error(good(), WORKLOAD)
 
 
-def test_estimated_free_attributes_are_simulated_without_a_measurement() -> None:
-    estimated = good(free_attributes=FreeAttributes.ESTIMATED, one_way=OneWayMeasurement(10.0, gaussian=True))
-    assert predict_error(estimated, WORKLOAD) == predict_error(good(), WORKLOAD)
+@both
+def test_estimated_free_attributes_are_simulated_without_a_measurement(asked: Workload) -> None:
+    one_way = OneWayMeasurement(10.0, gaussian=True)
+    estimated = good(asked, free_attributes=FreeAttributes.ESTIMATED, one_way=one_way)
+    assert predict_error(estimated, asked) == predict_error(good(asked), asked)
 
 
 def test_many_clauses_are_represented_by_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,12 +88,6 @@ def test_very_many_cells_are_predicted_by_random_records(monkeypatch: pytest.Mon
     assert few.simulated_queries == many.simulated_queries == len(WORKLOAD)
     assert many.mean_error < 0.3 * few.mean_error
     assert many.max_error < few.max_error < 1
-
-
-def test_a_prediction_says_that_it_is_no_bound() -> None:
-    found = encode(predict_error(plan(rounds=2), WORKLOAD))
-    assert found["kind"] == "prediction by simulation on public synthetic data, not a bound"
-    assert found["simulated_queries"] == len(WORKLOAD)
 
 
 SIZE = 5000

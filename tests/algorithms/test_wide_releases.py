@@ -107,41 +107,27 @@ def test_a_run_that_was_cut_off_is_continued_with_the_table_as_it_was_read(tmp_p
 
 
 @pytest.mark.parametrize("rows", [None, 12])
-def test_the_npz_file_is_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
-    finished = release(matrix(), BINARY, WORKLOAD, out=tmp_path / "out", rows=rows, weights=rows is None, **USUAL)
-    path = tmp_path / "out" / "synthetic.npz"
+@pytest.mark.parametrize("form", ["npz", "baskets"])
+def test_a_file_of_records_is_read_back_to_the_same_ones(tmp_path: Path, form: str, rows: int | None) -> None:
+    schema, out = Schema.binary(WIDTH, [f"item {number}" for number in range(WIDTH)]), tmp_path / "out"
+    finished = release(matrix(), schema, WORKLOAD, out=out, format=form, rows=rows, weights=rows is None, **USUAL)
+    path = out / {"npz": "synthetic.npz", "baskets": "synthetic.txt"}[form]
     expected = finished.records.distinct if rows is None else finished.written.rows()
-    np.testing.assert_array_equal(cells_of(read_binary_table(path, BINARY)), expected.astype(np.bool_))
+    found = read_binary_table(path, schema, TableReading(form))
+    np.testing.assert_array_equal(cells_of(found), expected.astype(np.bool_))
     sparse, weights = finished.to_sparse()
     np.testing.assert_array_equal(sparse.toarray(), expected)
-    with np.load(path) as held:
-        if rows is None:
-            assert weights is not None
-            assert held["weights"].tolist() == weights.tolist() == finished.records.weights.tolist()
-        else:
-            assert weights is None
-            assert "weights" not in held
-    record = finished.statement["records"]
-    assert (record["rows"], record["weight_column"]) == (len(expected), "weights" if rows is None else None)
-
-
-@pytest.mark.parametrize("rows", [None, 12])
-def test_baskets_are_read_back_to_the_same_records(tmp_path: Path, rows: int | None) -> None:
-    names = [f"item {number}" for number in range(WIDTH)]
-    schema = Schema.binary(WIDTH, names)
-    finished = release(
-        matrix(), schema, WORKLOAD, out=tmp_path / "out", format="baskets", rows=rows, weights=rows is None, **USUAL
-    )
-    path = tmp_path / "out" / "synthetic.txt"
-    expected = finished.records.distinct if rows is None else finished.written.rows()
-    found = read_binary_table(path, schema, TableReading("baskets"))
-    np.testing.assert_array_equal(cells_of(found), expected.astype(np.bool_))
-    weights = tmp_path / "out" / "weights.txt"
-    assert weights.exists() == (rows is None)
-    if rows is None:
-        assert [float(line) for line in weights.read_text().split()] == finished.records.weights.tolist()
-    replay(tmp_path / "out", tmp_path / "again")
-    assert differing_files(tmp_path / "out", tmp_path / "again") == []
+    assert (weights is None) == (rows is not None)
+    if weights is not None:
+        on_file = np.load(path)["weights"] if form == "npz" else np.loadtxt(out / "weights.txt")
+        assert on_file.tolist() == weights.tolist() == finished.records.weights.tolist()
+    elif form == "npz":
+        assert "weights" not in np.load(path)
+    else:
+        assert not (out / "weights.txt").exists()
+    assert finished.statement["records"]["rows"] == len(expected)
+    replay(out, tmp_path / "again")
+    assert differing_files(out, tmp_path / "again") == []
 
 
 def test_answers_alone_need_no_room_for_records(tmp_path: Path) -> None:

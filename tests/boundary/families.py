@@ -16,8 +16,7 @@ import numpy as np
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.counting_curator import Counted
-from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
-from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.measurements.bin_measurement import BinsInUse, ColumnSums, GroupSums, SortedCounts
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts, ListCounts
 from dpopt.private.measurements.halfspace_measurement import Sides
 from dpopt.private.measurements.measurement import NumberOfRecords

@@ -296,8 +296,7 @@ def test_exact_counts_are_made_for_the_curator_alone() -> None:
     assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
     exact = {path for path in FILES if any(name.endswith(".exact") for name in called(FILES[path].tree))}
     assert exact == {
-        f"dpopt/private/curators/{name}.py"
-        for name in ("counting_curator", "dualquery_curator", "prefix_curator", "rounds_curator")
+        f"dpopt/private/curators/{name}.py" for name in ("counting_curator", "dualquery_curator", "prefix_curator")
     }
 
 

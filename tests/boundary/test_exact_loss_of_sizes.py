@@ -10,7 +10,8 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError
 from dpopt.releases.measured_size import PastSize, measure_size, size_of
 from dpopt.transcript.journal import MemoryJournal
-from tests.exact_size_loss import BUDGETS, SCHEMA, check_size, played, table
+from tests.exact_counts_loss import Watching
+from tests.exact_size_loss import BUDGETS, SCHEMA, check_size, measured, table
 from tests.scripted import ScriptedNoise
 from tests.tiny_runs import dataset_of
 
@@ -26,7 +27,7 @@ def test_a_measured_number_of_records_costs_what_is_charged_and_not_less(budget:
 @pytest.mark.parametrize("torn", [False, True])
 def test_a_draw_on_file_is_not_made_again_and_a_torn_one_is_paid_again(budget: Budget, torn: bool) -> None:
     first = SizeMeasurement.of(budget).charge()
-    _, charge, entries = played(budget, 3, PastSize([first], torn=torn))
+    charge, entries = measured(budget, 3, Watching(), PastSize([first], torn=torn))
     assert (charge != first) is torn
     assert [entry["kind"] for entry in entries] == (["charge", "measurement"] if torn else ["measurement"])
 
@@ -35,20 +36,15 @@ def test_draws_that_the_budget_does_not_cover_are_refused() -> None:
     budget = BUDGETS["pure"]
     lost = [SizeMeasurement.of(budget, draw).charge() for draw in range(1, 102)]
     with pytest.raises(BudgetError, match="costs epsilon"):
-        played(budget, 3, PastSize(lost, torn=True))
+        measured(budget, 3, Watching(), PastSize(lost, torn=True))
 
 
 @pytest.mark.parametrize("value", [-40, 0, 8])
 def test_a_number_that_is_lost_in_its_noise_is_refused_and_stays_charged(value: int) -> None:
-    journal = MemoryJournal()
+    journal, dataset = MemoryJournal(), dataset_of(SCHEMA, table(5))
+    budget = Budget(None, 1e-6, 1.0, BUDGETS["rho"].accountant)
     with pytest.raises(PlanError, match="n0="):
-        measure_size(
-            dataset_of(SCHEMA, table(5)),
-            Budget(None, 1e-6, 1.0, BUDGETS["rho"].accountant),
-            journal,
-            PastSize(),
-            noise=ScriptedNoise([value]),
-        )
+        measure_size(dataset, budget, journal, PastSize(), noise=ScriptedNoise([value]))
     assert [entry["kind"] for entry in journal.entries] == ["charge", "measurement"]
 
 

@@ -31,14 +31,7 @@ from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
 from dpopt.algorithms.fem.plan import FemPlan
-from dpopt.algorithms.measured.plan import (
-    NOISE,
-    PROJECTION,
-    FitPlan,
-    MeasuredPlan,
-    PlannedMeasurement,
-    PlannedSelections,
-)
+from dpopt.algorithms.measured.plan import NOISE, PROJECTION, FitPlan
 from dpopt.algorithms.multiplicative_weights.plan import Learning
 from dpopt.algorithms.options import (
     AUTO,
@@ -57,18 +50,16 @@ from dpopt.algorithms.run_release import resume_run, run_release
 from dpopt.errors import PlanError
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, Fitted
-from dpopt.private.curators import measuring_curator, net_curator
+from dpopt.private.curators import measuring_curator, multiplicative_curator, net_curator
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.curators.fem_curator import FemCurator
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.measurements import measurement
-from dpopt.private.selections import multiplicative_scores
-from dpopt.private.selections.candidate_scores import CandidateScores
-from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.selections.query_weights import ExactSampler
+from dpopt.private.selections.selection import CandidateScores
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
@@ -78,7 +69,7 @@ from dpopt.releases.plan import FreeAttributes
 from dpopt.releases.run import Sources
 from dpopt.schema import Rule, equivalent, implies, literal
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.algorithms.measured_runs import moved_by
+from tests.algorithms.measured_runs import MEASURED, measured_plan
 from tests.algorithms.multiplicative_runs import multiplicative_plan
 from tests.boundary.noninterference import (
     SECONDS,
@@ -151,8 +142,8 @@ class Script:
         scripted: list[tuple[Any, str, Callable[..., Any]]] = [
             (QuerySelection, "draw", lambda selection, *_: one(2 * selection._queries)),
             (ExactSampler, "draw", lambda sampler, weights, draws: many(draws, 2 * len(weights._counts))),
-            (SignedQueryDistribution, "draw", lambda selection, answers, _: one(2 * len(answers))),
-            (multiplicative_scores, "draw_candidate", lambda weights, _: one(len(weights))),
+            (QuerySelection, "draw_against", lambda selection, answers, _: one(2 * len(answers))),
+            (multiplicative_curator, "draw_candidate", lambda weights, _: one(len(weights))),
             (measuring_curator, "draw_candidate", lambda weights, _: one(len(weights))),
             (net_curator, "draw_multiset", multiset),
         ]
@@ -264,32 +255,9 @@ FITS = (
 )
 
 
-MEASURED = (NOISE, PROJECTION, SELECTED)
-
-
-def measured_plan(
-    what: str,
-    relation: NeighbouringRelation = REPLACE,
-    *,
-    gaussian: bool = True,
-    chosen: FitPlan = FITS[0],
-    text: str = "marginals:2",
-) -> MeasuredPlan:
-    one = 1 if relation is ADD_REMOVE else 2
-    one_way = tuple(PlannedMeasurement(f"marginal {a}", (a,), one, 2.0) for a in range(3))
-    sensitivity = moved_by(parse_workload(text, SCHEMA), relation)
-    everything = (PlannedMeasurement("workload", None, sensitivity, 2.5),)
-    selections = PlannedSelections(2, Decimal(1), 2.0, ("max", "l1"), 100)
-    return MeasuredPlan(
-        algorithm=NOISE if what == NOISE else PROJECTION,
-        size=SIZE,
-        relation=relation,
-        budget=RHO if gaussian else PURE,
-        gaussian=gaussian,
-        measurements={NOISE: everything, PROJECTION: one_way + everything, SELECTED: one_way}[what],
-        selections=selections if what == SELECTED else None,
-        fit=None if what == NOISE else chosen,
-    )
+def measuring_plan(what: str, relation: NeighbouringRelation = REPLACE, chosen: FitPlan = FITS[0], **how: Any) -> Any:
+    fit = None if what == NOISE else chosen
+    return measured_plan(what, schema=SCHEMA, relation=relation, size=SIZE, fit=fit, **how)
 
 
 def small_plan(relation: NeighbouringRelation = REPLACE, records: int = 4) -> Any:
@@ -324,7 +292,7 @@ def measured_publics(draw: st.DrawFn) -> Public:
     texts += ["conjunctions:2,count=6,seed=1", "parity:2,count=4"] * (what != SELECTED)
     text = draw(st.sampled_from(texts))
     chosen: dict[str, Any] = {"gaussian": draw(yes_or_no), "chosen": draw(st.sampled_from(FITS)), "text": text}
-    plan = measured_plan(what, draw(relations), **chosen)
+    plan = measuring_plan(what, draw(relations), **chosen)
     made: Public = draw(publics_of(st.just(plan), st.just(text), output=OUTPUTS))
     return made
 
@@ -421,7 +389,7 @@ ROWS: dict[str, Row] = {
         measured_publics(),
         40,
         fits_as_planned,
-        {name: Public(measured_plan(name)) for name in MEASURED},
+        {name: Public(measuring_plan(name)) for name in MEASURED},
         (MeasuringCurator, "measure"),
     ),
     RESIDUALS: Row(
@@ -483,7 +451,7 @@ def test_the_watcher_does_see_a_difference_between_other_draws(algorithm: str) -
     for other in (Script((7, 1, 2)), Script(noise=(5, 2))):
         changed = replace(public, script=other).run(TABLES[0])
         drawn = {"noise": bool(MEASURES & {algorithm})}
-        drawn["queries"] = algorithm not in {NOISE, PROJECTION, RESIDUALS}
+        drawn["queries"] = algorithm not in {NOISE, COUNTS, RESIDUALS}
         differs = any(drawn[name] for name in drawn if getattr(other, name) != getattr(public.script, name))
         assert (usual[1]["transcript.jsonl"] != changed[1]["transcript.jsonl"]) is differs
         assert (usual != changed) is differs

@@ -31,10 +31,9 @@ from dpopt.private.curators.door import Door
 from dpopt.private.curators.dualquery_curator import Curator
 from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.mechanisms.noise import OpendpNoise
-from dpopt.private.selections.candidate_scores import CandidateScores
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.private.tables.public_facts import public_size
+from dpopt.private.selections.selection import CandidateScores
+from dpopt.private.tables.dataset import PrivateDataset, public_size
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import NO_LIMITS, Point, SolveLimits, SolveResult
 from dpopt.programs.solver import Program

@@ -18,7 +18,7 @@ import pytest
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.ledger import Budget
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.dualquery.plan import DualQueryPlan, OneWayMeasurement
+from dpopt.algorithms.dualquery.plan import OneWayMeasurement
 from dpopt.algorithms.replay import load, replay
 from dpopt.algorithms.run_release import run_release
 from dpopt.errors import DpoptError, ReleaseFolderError, TranscriptError
@@ -28,6 +28,7 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import FreeAttributes
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from tests.algorithms.small_runs import plan
 
 SCHEMA = Schema(
     (
@@ -52,20 +53,9 @@ def make_release(
     generator = np.random.default_rng(8)
     columns = [generator.integers(0, int(size), 30) for size in SCHEMA.sizes]
     estimated = rule is FreeAttributes.ESTIMATED
-    plan = DualQueryPlan(
-        rounds=6,
-        draws=3,
-        step=Decimal("0.7"),
-        size=30,
-        relation=relation,
-        budget=Budget(100.0, 1e-6, None, Accountant.ZCDP),
-        attributes=4,
-        free_attributes=rule,
-        one_way=OneWayMeasurement(4.5, gaussian=True) if estimated else None,
-        work=20,
-        seed=3,
-    )
-    job = Job(plan, SCHEMA, WORKLOAD, {"format": file_format, "rows": rows}, {"versions": {"dpopt": "test"}})
+    free = {"free_attributes": rule, "one_way": OneWayMeasurement(4.5, gaussian=True) if estimated else None}
+    made = plan(draws=3, step=Decimal("0.7"), size=30, relation=relation, work=20, seed=3, **free)
+    job = Job(made, SCHEMA, WORKLOAD, {"format": file_format, "rows": rows}, {"versions": {"dpopt": "test"}})
     run_release(PrivateDataset.from_codes(SCHEMA, columns), job, folder)
     return folder
 

@@ -28,14 +28,14 @@ from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.inference.histograms.halves_in_rounds import groups_of, next_nodes
 from dpopt.private.curators.counting_curator import CountingCurator
-from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.curators.searching_curator import SearchingCurator
 from dpopt.private.measurements.bin_measurement import BinsInUse
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.releases.folder_files import write_json
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.list_plan import plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from dpopt.synopses.halfspaces.estimators import Estimator
 from dpopt.synopses.halfspaces.release_halfspaces import release_halfspaces

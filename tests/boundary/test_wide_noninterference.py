@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpopt.accounting.accountants import Accountant
-from dpopt.accounting.budget import Budget
-from dpopt.algorithms.dualquery.plan import DualQueryPlan
 from dpopt.algorithms.run_release import run_release
 from dpopt.private.readers.read_binary_table import read_binary_table
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
 from dpopt.schema.schema import Schema
+from tests.algorithms.small_runs import plan
 from tests.boundary.noninterference import Watcher, watched
 from tests.scripted import ScriptedSampler
-from tests.tiny_runs import REPLACE
 from tests.wide_tables import FILES, some_cells
 
 ROWS, WIDTH, ROUNDS, DRAWS = 70, 1_030, 3, 5
@@ -31,11 +27,8 @@ WORKLOAD = parse_workload("conjunctions:2,count=40,seed=1", SCHEMA)
 
 def left_by(seed: int, layout: str, script: list[list[int]], file_format: str) -> dict[str, object]:
     """Release a table that depends on the seed, and return everything that can be seen of it."""
-    plan = DualQueryPlan(
-        rounds=ROUNDS, draws=DRAWS, step=Decimal("1.4"), size=ROWS, relation=REPLACE,
-        budget=Budget(1e6, 1e-6, None, Accountant.ZCDP), attributes=WIDTH,
-    )  # fmt: skip
-    job = Job(plan, SCHEMA, WORKLOAD, {"format": file_format, "rows": None}, {})
+    made = plan(rounds=ROUNDS, draws=DRAWS, size=ROWS, attributes=WIDTH)
+    job = Job(made, SCHEMA, WORKLOAD, {"format": file_format, "rows": None}, {})
     watcher = Watcher()
     with tempfile.TemporaryDirectory() as folder, watched(watcher.seen):
         reading = FILES[layout](Path(folder) / "table", some_cells(ROWS, WIDTH, seed=seed, share=0.01 + seed % 7 / 10))

@@ -118,7 +118,8 @@ def test_bounds_come_from_an_option_or_from_a_schema(folder: Path, tmp_path: Pat
         ("--normalise --columns a", "two or more different ones"),
         ("--normalise --directions 7", "expected an even number"),
         ("--normalise --copies 64", "expected 1 to 63"),
-        ("--normalise --margin 1.5", "between 0 and 1"),
+        ("--normalise --margin 1.5", "the margin"),
+        ("--normalise --margin 1e-320", "1e-06"),
         ("--normalise --projections 1000000", "expected 1 to 20,000 in all"),
     ],
 )
@@ -130,6 +131,10 @@ def test_refusals_leave_nothing_behind(folder: Path, tmp_path: Path, more: str, 
 
 def test_what_is_missing_is_named(folder: Path) -> None:
     answer = f"halfspaces answer {folder / 'r.npz'}"
+    refused("expected 2 to 65,536", "halfspaces plan --attributes 2147483648 --n0 10 --margin 0.4 --epsilon 1")
+    refused(
+        "alpha from 1e-06", "halfspaces plan --attributes 3 --n0 10 --margin 0.4 --epsilon 1 --error 1e-320", *SHAPE
+    )
     refused("no budget", "halfspaces plan --attributes 3 --n0 10 --margin 0.4")
     refused("how many coordinates", "halfspaces plan --n0 10 --margin 0.4 --epsilon 1")
     refused("together, or none", "halfspaces plan --attributes 3 --n0 10 --margin 0.4 --epsilon 1 --projections 5")

@@ -224,7 +224,6 @@ def test_the_unbiased_estimate_of_cells_is_answered_and_written(folder: Path, tm
         ("grid plan --bins 64by64", "as in 74x100"),
         ("grid plan --bins 64", "give two or more columns, or use 'dpopt histogram' for one"),
         ("histogram answer {age} --query 1:20", "is not an edge of a bin"),
-        ("histogram answer {schema}", "no histogram, or damaged"),
         ("histogram answer {age} --estimate x", "is one of divided, least-squares"),
         ("histogram answer {age} --estimate whole", "found estimate 'whole', removed from dpopt"),
         ("histogram answer {age} --estimate nonnegative", "name one at the release (--solver clarabel)"),

@@ -123,7 +123,10 @@ RELEASES = [
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--kind", "trees"], "expected one of lists"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--changes", 4], "found 4 changes"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--largest", 4], "expected 1 to 3"),
-    ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--queries", 0], "0 points"),
+    (
+        [*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--queries", 0],
+        "number of points must be a whole number of at least 1",
+    ),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--solver", "cp-sat"], "takes no linear programs"),
     ([*NAMES, "--k", 3, "--n0", 10, "--epsilon", 1, "--neighbours", "replace"], "Leave n0 out"),
     (["--variables", "x1,x1", "--k", 1, "--n0", 10, "--epsilon", 1], "'x1' is declared twice"),

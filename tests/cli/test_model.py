@@ -20,7 +20,7 @@ def test_every_model_is_listed_once() -> None:
     assert [line.split()[0] for line in lines] == [*BEST_RESPONSES, *CATALOGUE]
     listed = json.loads(succeed("model", "list", "--json"))["models"]
     assert {one["name"] for one in listed if one["own_method"] == "closed-form"} == set(
-        words("isotonic_regression isotonic_median_regression tree_consistency interval_partition")
+        words("isotonic_regression tree_consistency interval_partition")
     )
 
 

@@ -230,3 +230,41 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
 )
 def test_bad_input_is_refused_in_a_sentence(words: str, message: str) -> None:
     assert message in refuse("polynomial", *words.split())
+
+
+MANY = "9" * 23
+"""Numbers of conjunctions of so many attributes are beyond all floats."""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--k 5 --minimise coefficients --coefficient-limit 1e400",
+        "--k 5 --minimise coefficients --error 1e400 --attributes 8",
+        f"--k 20 --minimise coefficients --error .2 --attributes {MANY}",
+        "--predicate table:{huge} --degree 1 --solver highs",
+        "--predicate table:{huge} --degree 1 --plot {folder}/p.png",
+        "--k 2 --given {huge} --plot {folder}/p.png",
+        "--k 5 --minimise coefficients --error .2 --attributes 8 --degree 2147483648",
+    ],
+)
+def test_numbers_beyond_floats_are_refused_where_a_solver_or_a_picture_needs_them(words: str, tmp_path: Path) -> None:
+    (tmp_path / "huge").write_text("0 1e400 1")
+    message = refuse("polynomial", *words.format(huge=tmp_path / "huge", folder=tmp_path).split())
+    assert "beyond 1e308" in message or "found degree 2147483648; expected" in message
+    assert [one.name for one in tmp_path.iterdir()] == ["huge"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--predicate table:{huge} --degree 1",
+        "--k 2 --given {huge}",
+        "--k 5 --minimise coefficients --error 1e400 --attributes 8 --solver none",
+        f"--k 20 --degree 2 --attributes {MANY}",
+        f"--k 20 --minimise noise --attributes {MANY} --n 1000 --rho 1",
+    ],
+)
+def test_exact_arithmetic_goes_beyond_floats(words: str, tmp_path: Path) -> None:
+    (tmp_path / "huge").write_text("0 1e400 1")
+    assert "degree:" in succeed("polynomial", *words.format(huge=tmp_path / "huge").split())

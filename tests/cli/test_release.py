@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 from pathlib import Path
@@ -8,9 +9,21 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from dpopt.cli.reports.progress import TerminalProgress
+from dpopt.files.written_files import whole_file
 from dpopt.schema.schema import Schema
 from tests.algorithms.small_runs import SCHEMA, WITH_BUCKETS, codes, write_table
-from tests.cli.command_line import call, demonstration, inputs, refuse, release_arguments, statement, succeed, words
+from tests.cli.command_line import (
+    call,
+    demonstration,
+    flat,
+    inputs,
+    refuse,
+    release_arguments,
+    statement,
+    succeed,
+    words,
+)
 
 
 def test_a_release_says_what_was_spent_and_where_it_is(tmp_path: Path) -> None:
@@ -77,6 +90,20 @@ def test_timings_go_to_the_file_that_the_owner_names_and_nowhere_else(tmp_path: 
     assert all(value >= 0 for value in seconds.values())
     for path in (tmp_path / "out").iterdir():
         assert "seconds" not in path.read_text().replace('"seconds": null', "")
+
+
+def test_a_release_stands_where_a_disk_is_full_for_its_timings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: TerminalProgress, path: Path) -> None:
+        with whole_file(path, private=True):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(TerminalProgress, "write_timings", full)
+    done = call(*release_arguments(tmp_path, "--timings", tmp_path / "timings.json"))
+    assert done.exit_code == 0
+    assert "warning: " in done.stderr
+    assert "timings.json cannot be written: No space left on device" in flat(done.stderr)
+    assert "to publish:" in done.stdout
+    assert (tmp_path / "out" / "release.json").exists()
 
 
 def test_timings_are_refused_where_they_would_be_published_or_lost(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from dpopt.synopses.summaries.summary import Summary
 from tests.algorithms.small_runs import ROWS, SCHEMA, codes, write_table
-from tests.cli.command_line import call, flat, people, refuse, succeed, told
+from tests.cli.command_line import flat, people, refuse, succeed, told
 from tests.tiny_runs import bits_schema
 
 
@@ -214,9 +214,3 @@ def test_an_error_that_is_not_reached_is_refused_with_what_would_do_before_the_t
     refused = refuse("summary release --neighbours replace", folder / "people.csv", *some, "-o", tmp_path / "s.npz")
     assert f"n = {ROWS:,} is too small" in flat(refused)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_query_is_needed(folder: Path) -> None:
-    result = call("summary answer", folder / "summary.npz")
-    assert result.exit_code == 2
-    assert "--query" in result.stderr

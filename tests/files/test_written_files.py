@@ -58,7 +58,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     """Not even by whoever may: a device, a pipe, a folder."""
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(FileExistsError, match="is not a regular file"), whole_file(path):
+        with pytest.raises(ReleaseFolderError, match="is not a regular file"), whole_file(path):
             pass
     assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
 
@@ -69,7 +69,7 @@ def test_a_link_laid_in_the_way_is_not_followed(tmp_path: Path, monkeypatch: pyt
     victim, trap = tmp_path / "victim", tmp_path / f".a.{uuid.UUID(int=3).hex[:12]}.tmp"
     victim.write_text("kept")
     trap.symlink_to(victim)
-    with pytest.raises(FileExistsError), whole_file(tmp_path / "a"):
+    with pytest.raises(ReleaseFolderError, match="File exists"), whole_file(tmp_path / "a"):
         pass
     assert (victim.read_text(), (tmp_path / "a").exists()) == ("kept", False)
 

@@ -127,7 +127,8 @@ def test_noisy_residuals_of_cells_take_over_what_coarse_tables_say() -> None:
         tables, np.bincount(places, truth).astype(float) + few * generator.normal(size=len(tables) * 16)
     )
     measured = values, np.where(np.arange(number) % 2, few**2, np.inf)
-    found = with_coarse_tables(pairs, parts, estimates, np.full(number, fine**2), even, measured)
+    found, rest = with_coarse_tables(pairs, parts, estimates, np.full(number, fine**2), even, measured)
+    np.testing.assert_array_equal(rest, fine**2)
     np.testing.assert_allclose(found, residuals_of(pairs, found), atol=1e-8)
     np.testing.assert_allclose(found.reshape(number, 63)[::2], estimates.reshape(number, 63)[::2], atol=1e-8)
     apart = (found - residuals_of(pairs, truth)).reshape(number, 63)[1::2]
@@ -136,6 +137,24 @@ def test_noisy_residuals_of_cells_take_over_what_coarse_tables_say() -> None:
     added = [np.stack([np.bincount(places[:63], one) for one in each]).var() for each in (apart, before)]
     assert added[0] < 0.3 * added[1]
     assert 0.75 < apart.var() / before.var() < 0.95
+
+
+def test_pairs_that_were_not_measured_are_what_their_coarse_tables_say() -> None:
+    """2,000 pairs: means stay within 5 standard errors, and the noise is the stated one along each direction (within 5 %)."""
+    generator, number = np.random.default_rng(8), 2_000
+    pairs = sets_of(SIZES * number, *((2 * k, 2 * k + 1) for k in range(number)))
+    parts, predicted = np.tile(PARTS, number), np.tile(trend(0.6), number)
+    tables = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
+    places, few = coarse_cells(pairs, tables, parts), 20.0
+    whole = np.bincount(places, predicted).astype(float)
+    measured = residuals_of(tables, whole + few * generator.normal(size=whole.size)), np.full(number, few**2)
+    found, rest = with_coarse_tables(
+        pairs, parts, np.zeros(predicted.size), np.full(number, np.inf), predicted, measured
+    )
+    apart = (found - residuals_of(pairs, predicted)).reshape(number, 63)
+    assert (np.abs(apart.mean(axis=0)) < 5 * apart.std(axis=0) / np.sqrt(number)).all()
+    # The 16 cells of a coarse table vary along nine directions.
+    assert 63 * apart.var() == pytest.approx(16 * rest[0] * (8 / 9) * (6 / 7), rel=0.05)
 
 
 def test_what_was_not_measured_and_small_columns_stay_as_predicted() -> None:

@@ -24,7 +24,7 @@ from dpopt.inference.histograms.sorted.degree_sequences import (
     parity_changes,
     relax,
 )
-from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.sorted.isotonic import isotonic
 from dpopt.inference.histograms.tree_least_squares import least_squares, range_variances
 from dpopt.models.histograms.graphical_sequence import graphical_relaxation, graphical_sequence
 from dpopt.models.histograms.grid_consistency import grid_consistency
@@ -172,18 +172,26 @@ def test_the_quadratic_program_has_the_solution_of_the_fast_one(
     np.testing.assert_allclose(fast, found, atol=1e-3)
 
 
+def least_absolute_cost(
+    values: NDArray[np.float64], weights: NDArray[np.float64], bounds: tuple[float | None, float | None]
+) -> float:
+    """Return IR-2 with IR-3 and IR-4, value by value: some best sequence has noisy values and bounds alone."""
+    levels, least = np.sort(np.clip(values, *bounds)), np.zeros(values.size)
+    for value, weight in zip(values, weights, strict=True):
+        least = np.minimum.accumulate(least) + weight * np.abs(levels - value)
+    return float(least.min())
+
+
 @pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (0.0, 9.0)])
 @pytest.mark.parametrize("seed", range(2))
-def test_the_linear_program_has_the_optimum_of_the_fast_one(bounds: tuple[float, float], seed: int) -> None:
+def test_the_linear_program_has_the_least_of_all_sequences(bounds: tuple[float, float], seed: int) -> None:
     """IR-2 with IR-3 and IR-4."""
     generator = np.random.default_rng(seed)
     values = generator.integers(-8, 15, 12).astype(float)
     weights = generator.integers(1, 4, 12).astype(float)
     program = isotonic_median_regression(values, weights, lower=bounds[0], upper=bounds[1]).linear
-    fast = isotonic_median(values, weights=weights, lower=bounds[0], upper=bounds[1])
-    point = np.concatenate([fast, np.abs(fast - values)])
-    assert program.violation(point) <= 1e-9
-    assert program.evaluate(point) == pytest.approx(program.evaluate(solution("highs", program)), abs=1e-6)
+    least = least_absolute_cost(values, weights, bounds)
+    assert program.evaluate(solution("highs", program)) == pytest.approx(least, abs=1e-6)
 
 
 def test_a_total_is_a_row_of_the_linear_program() -> None:

@@ -22,13 +22,9 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.inference.histograms.mean_variance import MeanVariance
-from dpopt.models.noise_budgets.hierarchy_budgets import (
-    HierarchyProgram,
-    best_hierarchy_budgets,
-    noise_precisions,
-    precision_rates,
-)
+from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram
 from dpopt.models.noise_budgets.level_budgets import LevelProgram, best_level_budgets
+from dpopt.models.noise_budgets.level_descent import best_budgets
 from dpopt.models.noise_budgets.noise_allocation import (
     Allocation,
     AllocationProgram,
@@ -185,7 +181,7 @@ def test_slopes_are_derivatives() -> None:
             sensitivity = np.eye(6)[level] * step
             difference = program.variances(amounts + sensitivity) - program.variances(amounts - sensitivity)
             expected = float(mixture @ (difference / program.references)) / (2 * step)
-            assert program.slopes(amounts, mixture)[level] == pytest.approx(expected, rel=1e-5)
+            assert mixture @ program.evaluate(amounts)[1][:, level] == pytest.approx(expected, rel=1e-5)
 
 
 @settings(max_examples=30, deadline=None)
@@ -264,11 +260,10 @@ def test_the_objective_is_that_of_least_squares(seed: int, gaussian: bool, known
     program = program_of(hierarchy, 1.0, gaussian=gaussian, sensitivity=1 + known)
     amounts = generator.uniform(0.05, 1.0, program.levels)
     amounts[:-1][generator.random(program.levels - 1) < 0.3] = 0.0
-    precisions = noise_precisions(amounts, sensitivity=1 + known, gaussian=gaussian)
+    precisions = program.precisions(amounts)
     if known:
         precisions[0] = 0.0
-    value, _ = program.evaluate(amounts)
-    assert value == pytest.approx(dense_objective(hierarchy, precisions, known=known), rel=1e-8)
+    assert program.objective(amounts) == pytest.approx(dense_objective(hierarchy, precisions, known=known), rel=1e-8)
 
 
 @settings(max_examples=30, deadline=None)
@@ -277,10 +272,10 @@ def test_slopes_of_hierarchies_are_derivatives(seed: int, gaussian: bool, known:
     generator, hierarchy = np.random.default_rng(seed), small_hierarchy(seed)
     program = program_of(hierarchy, 1.0, gaussian=gaussian, sensitivity=1 + known)
     amounts = generator.uniform(0.1, 1.0, program.levels)
-    _, slopes = program.evaluate(amounts)
+    slopes = program.evaluate(amounts)[1][0]
     for level in range(program.first, program.levels):
         step = 1e-6 * np.eye(program.levels)[level]
-        expected = (program.evaluate(amounts + step)[0] - program.evaluate(amounts - step)[0]) / 2e-6
+        expected = (program.objective(amounts + step) - program.objective(amounts - step)) / 2e-6
         assert slopes[level] == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
@@ -291,14 +286,11 @@ def test_precisions_and_their_rates_are_those_of_the_noise(sensitivity: int, gau
     amounts = np.array([0.01, 0.3, 2.0])
     a = np.exp(-amounts / sensitivity)
     expected = sensitivity / (2 * amounts) if gaussian else 2 * a / (1 - a) ** 2
-    assert 1 / noise_precisions(amounts, sensitivity=sensitivity, gaussian=gaussian) == pytest.approx(expected)
-    above, below = (
-        noise_precisions(amounts * factor, sensitivity=sensitivity, gaussian=gaussian)
-        for factor in (1 + 1e-6, 1 - 1e-6)
-    )
-    rates = precision_rates(amounts, sensitivity=sensitivity, gaussian=gaussian)
-    assert rates == pytest.approx((above - below) / (2e-6 * amounts), rel=1e-6)
-    assert np.isfinite(noise_precisions(np.array([1e6]), sensitivity=sensitivity, gaussian=gaussian)).all()
+    program = level_program(np.ones(3), amount=1.0, gaussian=gaussian, sensitivity=sensitivity)
+    assert 1 / program.precisions(amounts) == pytest.approx(expected)
+    above, below = (program.precisions(amounts * factor) for factor in (1 + 1e-6, 1 - 1e-6))
+    assert program.rates(amounts) == pytest.approx((above - below) / (2e-6 * amounts), rel=1e-6)
+    assert np.isfinite(program.precisions(np.array([1e6]))).all()
 
 
 @pytest.mark.parametrize("sensitivity", [1, 2])
@@ -306,14 +298,14 @@ def test_precisions_and_their_rates_are_those_of_the_noise(sensitivity: int, gau
 def test_laplace_amounts_of_hierarchies_are_the_best_of_a_grid(seed: int, sensitivity: int) -> None:
     """Enumeration of all shares in steps of a twentieth, single bins with their least share on top (HB-2)."""
     program = program_of(small_hierarchy(seed), 1.0, gaussian=False, sensitivity=sensitivity)
-    found = best_hierarchy_budgets(program)
+    found = best_budgets(program)
     steps, levels = 20, program.levels - program.first
     shares = [
         np.array((*point, steps - sum(point))) / steps
         for point in product(range(steps + 1), repeat=levels - 1)
         if sum(point) <= steps
     ]
-    least = min(program.evaluate(program.spread(one))[0] for one in shares)
+    least = min(program.objective(program.spread(one)) for one in shares)
     assert found.variances[0] <= least * (1 + 1e-4)
     assert found.amounts.sum() == pytest.approx(1.0)
     assert found.amounts[-1] >= 0.02 * (1 - 1e-9)
@@ -341,7 +333,7 @@ def test_gaussian_amounts_are_those_of_a_convex_program(seed: int, sensitivity: 
         warnings.simplefilter("ignore")  # "may be inaccurate": the comparison allows for it
         reference = cvxpy.Problem(cvxpy.Minimize(objective), rules)
         reference.solve(solver=cvxpy.CLARABEL)
-    found = best_hierarchy_budgets(program_of(hierarchy, amount, gaussian=True, sensitivity=sensitivity))
+    found = best_budgets(program_of(hierarchy, amount, gaussian=True, sensitivity=sensitivity))
     assert found.variances[0] == pytest.approx(float(reference.value), rel=2e-3)
     assert found.gap is not None
     assert found.gap < 2e-3
@@ -355,14 +347,14 @@ def test_no_amounts_are_below_the_bound(seed: int, known: bool) -> None:
     program = program_of(small_hierarchy(seed), 0.5, gaussian=True, sensitivity=1 + known)
     levels = program.levels - program.first
     one, other = (program.spread(generator.dirichlet(np.full(levels, 0.5))) for _ in range(2))
-    assert program.lower_bound(one) <= program.evaluate(other)[0] * (1 + 1e-9)
+    assert program.lower_bound(one) <= program.objective(other) * (1 + 1e-9)
 
 
 def test_the_worked_hierarchy() -> None:
     """Two bins and their sum: the golden ratio."""
     golden = (1 + 5**0.5) / 2
     hierarchy = hierarchy_of([0, 1], Bins("x", 2))
-    found = best_hierarchy_budgets(program_of(hierarchy, 0.5, gaussian=True))
+    found = best_budgets(program_of(hierarchy, 0.5, gaussian=True))
     assert found.amounts == pytest.approx([0.5 - 1 / (2 * golden), 1 / (2 * golden)], abs=1e-4)
     assert found.variances[0] == pytest.approx(5 / (8 - 4 / golden) + golden / 4)
     assert found.variances[0] == pytest.approx(1.309, abs=1e-3)
@@ -370,16 +362,14 @@ def test_the_worked_hierarchy() -> None:
 
 def test_levels_that_hardly_count_are_left_out() -> None:
     hierarchy = Tree.balanced(64, 2)
-    found = best_hierarchy_budgets(program_of(hierarchy, 1e-3, gaussian=False))
+    found = best_budgets(program_of(hierarchy, 1e-3, gaussian=False))
     used = found.amounts[found.amounts > 0]
     assert used.size < found.amounts.size
     assert used.min() >= 0.004e-3 * (1 - 1e-9)
 
 
 def test_with_nothing_to_choose_all_goes_to_single_bins() -> None:
-    found = best_hierarchy_budgets(
-        program_of(hierarchy_of([0, 1, 2], Bins("x", 3)), 1.0, gaussian=False, sensitivity=2)
-    )
+    found = best_budgets(program_of(hierarchy_of([0, 1, 2], Bins("x", 3)), 1.0, gaussian=False, sensitivity=2))
     assert found.amounts.tolist() == [0.0, 1.0]
 
 

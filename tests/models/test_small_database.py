@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import ProgramError
 from dpopt.models.records.small_database import database_of, largest_difference, small_database
-from dpopt.private.mechanisms.net.net_kernels import certified_bound, improve, interval_bound
+from dpopt.private.mechanisms.net.net_kernels import Net, certified_bound, improve, interval_bound
 from dpopt.solvers.registry import get_solver
 from tests.models.catalogue import MODELS
 from tests.tiny_nets import all_multisets, cells, distance_of, prefixes
@@ -117,7 +117,7 @@ def test_bounds_of_boxes_hold_for_any_multipliers_and_are_those_of_the_page(net:
         if np.all(low <= counts) and np.all(counts <= high)
     ]
     nearest = min(distance_of(answers, targets.tolist(), SIZE, counts) for counts in members)
-    box = (low, high, records, answers, targets, SIZE)
+    box = (low, high, Net(answers, targets, SIZE, records))
     assert 0 <= int(interval_bound(*box)) <= nearest
     multipliers = generator.normal(size=len(answers)) * generator.integers(0, 2, len(answers))
     for _ in range(2):
@@ -138,7 +138,7 @@ def test_subgradient_steps_come_near_to_the_relaxation() -> None:
     targets[4:8] = (0, 0, 0, 6_000)  # contradicts the cells before
     low, high = np.zeros(8, dtype=np.int64), np.full(8, records, dtype=np.int64)
     multipliers = np.zeros(len(answers))
-    box = (low, high, records, answers, targets, size)
+    box = (low, high, Net(answers, targets, size, records))
     improve(*box, multipliers, 400)
     relaxed = small_database(answers, targets / (records * size), records, whole=False).linear
     value = size * np.asarray(get_solver("highs").solve(relaxed).require_solution())[-1]

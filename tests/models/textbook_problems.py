@@ -20,7 +20,7 @@ from dpopt.inference.distribution.fit import Distribution
 from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.prefix_factors import root_coefficients
 from dpopt.inference.histograms.sorted.degree_sequences import is_graphical, nearest_graphical
-from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.sorted.isotonic import isotonic
 from dpopt.inference.histograms.tree_least_squares import least_squares
 from dpopt.inference.records.fit import fit
 from dpopt.inference.records.problem import FitProblem, FitSettings, FitTerm
@@ -34,8 +34,9 @@ from dpopt.models.best_responses.perturbed_response import (
     perturbed_problem,
     selected_so_far,
 )
-from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets
+from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram
 from dpopt.models.noise_budgets.level_budgets import best_level_budgets
+from dpopt.models.noise_budgets.level_descent import best_budgets
 from dpopt.models.noise_budgets.noise_allocation import allocation_program, solve_allocation
 from dpopt.models.noise_budgets.residual_allocation import ResidualPrior, residual_program, solve_residuals
 from dpopt.models.noise_budgets.strategy import best_strategy
@@ -69,6 +70,7 @@ from tests.models.test_best_linear_answer import VARIANCES as ANSWERED_VARIANCES
 from tests.models.test_best_linear_answer import numbers as answered_numbers
 from tests.models.test_consistent_records import INSTANCES as CONSISTENT
 from tests.models.test_histogram_programs import INSTANCES as PARTITIONS
+from tests.models.test_histogram_programs import least_absolute_cost
 from tests.models.test_max_entropy import UNIVERSE, noisy_problem, parts_of
 from tests.models.test_noise_budgets import marginal_set, sets_of
 from tests.models.test_perturbed_response import EVERYTHING, OFFSETS, SIZES, TWO, drawn, whole_rewards
@@ -274,8 +276,7 @@ def sequences() -> list[Problem]:
         arguments = {"values": values, "weights": weights, "bounds": bounds, "total": total}
         found.append(near(least, arguments, check, within=1e-5))
     for bounds in ((None, None), (0.0, 7.0)):
-        own = isotonic_median(values, weights=weights, lower=bounds[0], upper=bounds[1])
-        least = float((np.array(weights) * np.abs(own - values)).sum())
+        least = least_absolute_cost(np.array(values), np.array(weights), bounds)
         found.append(near(least, {"values": values, "weights": weights, "bounds": bounds, "absolute": True}))
     return found
 
@@ -360,7 +361,7 @@ def hierarchy_budgets() -> list[Problem]:
         tree = Tree.balanced(bins, 2)
         variance = MeanVariance(tree, ranges_of_nodes(tree), False)
         program = HierarchyProgram(variance, len(levels), 0, 0.3, sensitivity, True, 0.02)
-        own = best_hierarchy_budgets(program)
+        own = best_budgets(program)
 
         def check(optimum: float, values: Values, program: HierarchyProgram = program) -> None:
             assert abs(program.evaluate(block(values, "b"))[0] - optimum) <= 1e-6 * optimum

@@ -29,14 +29,14 @@ from dpopt.polynomials.coefficient_budgets import (
     rounded_root,
     sensitivity_weights,
 )
-from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial
-from dpopt.polynomials.exact_optimum import exact_solution
-from dpopt.polynomials.sensitivities import (
+from dpopt.polynomials.comparison import (
     binomial_sensitivity,
     crude_sensitivity,
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
+from dpopt.polynomials.constructions import chebyshev_degree, chebyshev_polynomial
+from dpopt.polynomials.exact_optimum import exact_solution
 from dpopt.polynomials.solver_answers import linear_solvers
 from tests.polynomials.test_minimax import LIES, Liar
 

@@ -187,7 +187,7 @@ def test_counts_that_are_none_are_refused(counts: list[object], message: str) ->
     [
         (lambda: BinsInUse("", 1.0, False), "needs a name"),
         (lambda: BinsInUse("n", 0.0, False), "scale of the noise"),
-        (lambda: SortedCounts("n", 1.0, False, 0), "at least one count"),
+        (lambda: SortedCounts("n", 1.0, False, 0), "the number of sorted counts must be"),
         (lambda: SortedCounts("n", 1.0, False, 3, 4), "0 to 3 are measured one by one, found 4"),
         (lambda: GroupSums("n", 1.0, False, np.array([0, 2]), 2), "numbered 0 to 1"),
         (lambda: GroupSums("n", 1.0, False, np.array([-2, 1]), 2), "numbered 0 to 1"),

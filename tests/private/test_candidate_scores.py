@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import score_range
 from dpopt.errors import PrivacyBoundaryError
-from dpopt.private.selections import candidate_scores
-from dpopt.private.selections.candidate_scores import CandidateScores
+from dpopt.private.selections import selection as candidate_scores
+from dpopt.private.selections.selection import CandidateScores
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.domains import Domains

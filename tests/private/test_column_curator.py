@@ -19,7 +19,7 @@ from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.engines.fine_counts import count_columns
 from dpopt.private.engines.open_dataset import open_dataset
-from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.measurements.bin_measurement import ColumnSums
 from dpopt.private.readers.table_reading import TableReading, parse_on_invalid
 from dpopt.private.readers.table_sources import WatchedFiles
 from dpopt.private.tables.dataset import PrivateDataset

@@ -21,14 +21,7 @@ import pytest
 from dpopt.errors import DpoptError, PlanError, PrivateDataError
 from dpopt.private.engines import dask_workers, distributed_table
 from dpopt.private.engines.dask_workers import DaskWorkers
-from dpopt.private.engines.distributed_table import (
-    DistributedTable,
-    PartFailed,
-    PartRead,
-    Reading,
-    check_part,
-    count_part,
-)
+from dpopt.private.engines.distributed_table import DistributedTable, PartFailed, PartRead, Reading, read_part
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.open_dataset import open_dataset
 from dpopt.private.engines.streamed_table import NamedQueries
@@ -242,7 +235,7 @@ def test_parts_that_are_lost_again_and_again_are_given_up(
     monkeypatch.setattr(DaskWorkers, "_attempt", lambda self, task, parts, shared: iter(()))
     monkeypatch.setattr(dask_workers, "PAUSE_SECONDS", 0.0)
     with pytest.raises(DpoptError, match="workers were lost 5 times or more"):
-        list(workers.run(check_part, [()]))
+        list(workers.run(read_part, [()]))
 
 
 def test_a_task_that_workers_cannot_run_is_no_loss(workers: DaskWorkers) -> None:
@@ -263,11 +256,11 @@ def reading(path: Path) -> tuple[tuple[Any, ...], Reading]:
 def test_reports_of_workers_hold_counts_and_no_records(tmp_path: Path) -> None:
     part, how = reading(write_parquet(tmp_path / "t.parquet", frame()))
     asked = queries()[0]
-    report = count_part((part, None), how, NamedQueries.of(SCHEMA, asked))
+    report = read_part((part, None), how, NamedQueries.of(SCHEMA, asked))
     assert isinstance(report, PartRead)
     assert (report.rows, report.problems) == (ROWS, {})
     assert len(pickle.dumps(report)) < 8 * len(asked) + 1_000
-    assert check_part(part, how) == PartRead(ROWS, {})
+    assert read_part((part, None), how) == PartRead(ROWS, {})
     assert repr(report) == object.__repr__(report)  # the address in memory alone
 
 
@@ -278,15 +271,15 @@ def test_errors_of_workers_are_reported_without_their_texts(tmp_path: Path, monk
         raise ValueError("the secret 12")
 
     monkeypatch.setattr(distributed_table, "count_in_batches", fail)
-    report = count_part((part, None), how, NamedQueries.of(SCHEMA, queries()[0]))
+    report = read_part((part, None), how, NamedQueries.of(SCHEMA, queries()[0]))
     assert isinstance(report, PartFailed)
     assert "a worker stopped with ValueError" in report.message
     assert "secret" not in report.message
-    old = check_part(part, replace(how, version=0))
+    old = read_part((part, None), replace(how, version=0))
     assert isinstance(old, PartFailed)
     assert "another version of dpopt; install the same version on all workers" in old.message
     (tmp_path / "t.parquet").unlink()
-    gone = check_part(part, how)
+    gone = read_part((part, None), how)
     assert isinstance(gone, PartFailed)
     assert "t.parquet is not a readable Parquet file" in gone.message
 

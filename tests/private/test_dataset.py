@@ -18,14 +18,12 @@ from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
 from dpopt.private.readers.read_numbers import HalfspacePoints
-from dpopt.private.selections.candidate_scores import CandidateScores
-from dpopt.private.selections.multiplicative_scores import MarginalDistribution
 from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.selections.selection import CandidateScores
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed, StaysHere
-from dpopt.private.tables.dataset import PrivateDataset, least_dtype
+from dpopt.private.tables.dataset import PrivateDataset, check_schema, least_dtype, public_size
 from dpopt.private.tables.list_table import PrivateLists
-from dpopt.private.tables.public_facts import check_schema, public_size
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema import Attribute, AttributeKind, Schema
@@ -129,7 +127,7 @@ def kinds_of(base: type) -> set[type]:
 def test_no_holder_of_records_or_exact_answers_opens_what_its_base_closes() -> None:
     holders, workers = kinds_of(Closed), kinds_of(StaysHere)
     assert {BinCounts, HalfspacePoints, PrivateLists, PrivateDataset, ConjunctionTable} <= holders
-    assert {BoxSampler, CandidateScores, QuerySelection, MarginalDistribution, Door} <= workers
+    assert {BoxSampler, CandidateScores, QuerySelection, Door} <= workers
     refusals = {name for name, value in vars(Closed).items() if name.startswith("__") and callable(value)}
     assert {"__array__", "__iter__", "__len__", "__reduce_ex__", "__repr__"} <= refusals
     for kind in holders:

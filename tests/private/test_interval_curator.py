@@ -92,7 +92,12 @@ def test_a_search_is_made_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "message"), [((0, 0, 5, 3), "number=0"), ((1, -1, 5, 3), "start=-1"), ((1, 0, 0, 3), "threshold=0")]
+    ("numbers", "message"),
+    [
+        ((0, 0, 5, 3), "the number of a search"),
+        ((1, -1, 5, 3), "the first bin of an interval"),
+        ((1, 0, 0, 3), "the threshold of a search"),
+    ],
 )
 def test_numbers_out_of_range_are_refused(numbers: tuple[int, int, int, int], message: str) -> None:
     with pytest.raises(PlanError, match=message):
@@ -101,7 +106,7 @@ def test_numbers_out_of_range_are_refused(numbers: tuple[int, int, int, int], me
         IntervalSearch(1, 3, 0.0, gaussian=False, start=0, threshold=5)
     with pytest.raises(PlanError, match="scale of the noise"):
         MedianCut(1, 3, 1e16, gaussian=True, axis=0)
-    with pytest.raises(PlanError, match="axis=-1"):
+    with pytest.raises(PlanError, match="the axis of a cut"):
         MedianCut(1, 3, 1.0, gaussian=True, axis=-1)
 
 

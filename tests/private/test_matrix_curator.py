@@ -60,7 +60,7 @@ def test_two_tables_give_the_same_file_once_the_draw_is_given(relation: Neighbou
     object.__setattr__(plan, "size", 3 if relation is REPLACE else None)
     files = []
     for place, table in enumerate([((0, 0),) * 3, ((1, 1), (1, 0), (0, 1))]):
-        with mock.patch("dpopt.private.curators.matrix_curator.draw_candidate", return_value=2):
+        with mock.patch("dpopt.private.curators.net_curator.draw_candidate", return_value=2):
             release_count(dataset_of(SCHEMA, table), plan, condition=WHERE).write(tmp_path / f"{place}.npz")
         files.append((tmp_path / f"{place}.npz").read_bytes())
     assert files[0] == files[1]

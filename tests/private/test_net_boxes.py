@@ -153,8 +153,8 @@ def test_a_bound_that_does_not_hold_is_an_error_and_no_draw() -> None:
     [
         (np.zeros((2, 0), dtype=np.int8), 2, "matrix"),
         (np.full((1, 3), 2, dtype=np.int8), 2, "0 or 1"),
-        (prefixes(3), 0, "1 to 1,000 records"),
-        (prefixes(3), 1001, "1 to 1,000 records"),
+        (prefixes(3), 0, "the number of records of a small database must be"),
+        (prefixes(3), 1001, "the number of records of a small database must be"),
         (prefixes(50), 60, "fewer than 2\\^62"),
         (np.zeros((1, 5000), dtype=np.int8), 1, "at most 4,096"),
     ],

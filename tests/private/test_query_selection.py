@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import selection_charge, units_per_range
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
+from dpopt.accounting.selections import selection_charge
 from dpopt.errors import PlanError
 from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.private.selections.query_weights import LARGEST
@@ -29,7 +29,7 @@ def selection_of(
         queries=len(counts),
         records=records,
         range_=Decimal(range_),
-        units=units_per_range(records, relation),
+        units=once_or_twice(records, relation),
         **more,
     )
 
@@ -63,7 +63,7 @@ def test_each_query_is_drawn_on_exactly_its_own_points(
     counts, by = [c for c, _ in cells], [c for _, c in cells]
     public = {"rows": rows, "size": rows if relation is REPLACE else 7, "records": records}
     selection = selection_of(counts, range_=range_, relation=relation, hold_all=hold_all, **public)
-    weights = integer_weights(scores_of(counts, by, **public), Decimal(range_), units_per_range(records, relation))
+    weights = integer_weights(scores_of(counts, by, **public), Decimal(range_), once_or_twice(records, relation))
     seen = [hold_all or count > 0 or c > 0 for count, c in cells]
     order = [i for i, found in enumerate(seen) if found] + [i for i, found in enumerate(seen) if not found]
     signed = [2 * i + side for i in order for side in (0, 1)]
@@ -94,7 +94,7 @@ def test_between_neighbours_the_log_ratio_of_weights_stays_within_the_charged_ra
     """All changes that one record can make to three counts, with synthetic records fixed."""
     size, records, range_ = 6, 3, "0.9"
     counts, by = [2, 0, 5], [1, 2, 0]
-    units = units_per_range(records, relation)
+    units = once_or_twice(records, relation)
     charged = Decimal(selection_charge(1, Decimal(range_), relation).parameter)
     widest = Decimal(0)
     moves = (-1, 0, 1) if relation is REPLACE else (0, 1)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpopt.errors import PrivateDataError
+from dpopt.private.drafts.infer_schema import infer_schema
 from dpopt.private.drafts.unused_columns import unused_columns
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers import csv_source
@@ -303,6 +304,20 @@ def test_bytes_that_are_not_utf8_are_found(table: Path) -> None:
 )
 def test_files_that_are_no_tables_are_refused(table: Path, content: bytes, message: str) -> None:
     assert message in refusal(table, content)
+
+
+WHOLE = gzip.compress("".join(f"{number},F,{number % 90}\n" for number in range(300)).encode(), mtime=0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [WHOLE[:-9], WHOLE[:8], b"\x1f\x8bxxxxxxxxxxxxxxxx", WHOLE[:60] + bytes(80) + WHOLE[140:], WHOLE[:-6] + b"\1" * 6],
+)
+def test_a_damaged_gzip_file_has_one_refusal_for_drafts_and_tables(table: Path, content: bytes) -> None:
+    table.write_bytes(content)
+    for read in (infer_schema, lambda path: read_table(path, SCHEMA)):
+        with pytest.raises(PrivateDataError, match="is a damaged or incomplete gzip file"):
+            read(table)
 
 
 @pytest.mark.parametrize(

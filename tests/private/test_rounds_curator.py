@@ -11,7 +11,7 @@ import pytest
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import BudgetError, PlanError
-from dpopt.private.curators.rounds_curator import RoundsCurator
+from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.measurements.bin_measurement import SumsInRounds
 from dpopt.private.tables.bin_counts import BinCounts
 from tests.exact_counts_loss import AMPLE, Watching, rounds_share

@@ -71,5 +71,5 @@ def test_what_is_no_measurement_of_waves_is_refused() -> None:
     with pytest.raises(PrivateDataError, match="records"):
         sums.exact(BinCounts.from_counts([2**36, 0, 0, 0, 0, 1]))
     for bins, unit in ((0, 5), (2**16 + 1, 5), (6, 0), (6, 2**26)):
-        with pytest.raises(PlanError, match="waves: found waves over"):
+        with pytest.raises(PlanError, match="of waves must be"):
             WaveSums("waves", 9.0, True, bins, False, unit)

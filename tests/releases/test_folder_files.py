@@ -90,6 +90,6 @@ def test_what_cannot_be_written_is_refused_with_what_to_do(tmp_path: Path, monke
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", read_only)
-    with pytest.raises(ReleaseFolderError, match="Read-only file system; choose a folder that can"):
+    with pytest.raises(ReleaseFolderError, match="Read-only file system; choose a folder that exists, can"):
         check_new(tmp_path / "new.json")
     assert [path.name for path in tmp_path.iterdir()] == ["there.json"]

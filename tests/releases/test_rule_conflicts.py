@@ -100,7 +100,7 @@ def test_when_time_is_up_the_conflict_is_irreducible() -> None:
     clock = iter([0.0, 1e9])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "monotonic", lambda: next(clock, 2e9))
-        names, proven = conflicting_rules(CONTRADICTION, sizes, seconds=5.0)
+        names, proven = conflicting_rules(CONTRADICTION, sizes)
     chosen = [CONTRADICTION.names.index(name) for name in names]
     assert not proven
     assert not possible(CONTRADICTION, tuple(chosen))

@@ -198,7 +198,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseFolderError, match="cannot be written to .*No such file.*choose a folder"):
+    with pytest.raises(ReleaseFolderError, match="cannot be written: No such file.*choose a folder"):
         write_records(tmp_path / "nowhere" / "records.csv", SCHEMA, RECORDS)
 
 

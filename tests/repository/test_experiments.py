@@ -24,6 +24,7 @@ import psutil
 import pytest
 from scipy.optimize import isotonic_regression
 
+from dpopt.models import isotonic_median_regression
 from dpopt.private.readers.read_table import read_table
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.queries.ranges.tree import Tree
@@ -46,6 +47,7 @@ from experiments.distributional_privacy.definition import distributional_privacy
 from experiments.documents import circumstances
 from experiments.hay_2010.theory import expected_error_bound
 from experiments.hay_2010.tree_sums import largest_errors, largest_errors_of_bins, levels_of, sums_of_fewest_nodes
+from experiments.hay_2010.unattributed import least_absolute
 from experiments.hay_2010.wavelets import wavelet_bins, wavelet_variances
 from experiments.one_estimator import tables as judged_tables
 from experiments.one_estimator.measuring import errors
@@ -315,6 +317,16 @@ def test_the_bound_of_the_error_is_reached_by_separate_blocks() -> None:
     for numbers, variance, message in (([0], 1.0, "at least 1"), ([1], -1.0, "variance")):
         with pytest.raises(ValueError, match=message):
             expected_error_bound(numbers, variance)
+
+
+def test_least_absolute_differences_are_those_of_the_model() -> None:
+    generator = np.random.default_rng(3)
+    for size in (1, 2, 9, 40):
+        values = np.sort(generator.integers(0, 9, size)) + generator.integers(-5, 6, size)
+        found, best = least_absolute(values), isotonic_median_regression(values, lower=0).solve().objective
+        assert found.min() >= 0
+        assert (np.diff(found) >= 0).all()
+        assert np.abs(found - values).sum() == pytest.approx(best)
 
 
 def test_wavelets_have_the_variances_of_their_least_squares() -> None:

@@ -22,6 +22,8 @@ from dpopt.algorithms.registry import OPTIONS
 from dpopt.algorithms.replay import differing_files
 from dpopt.algorithms.terms import AlgorithmKeywords, Keywords, ReadingKeywords, ReleaseTerms
 from dpopt.arguments import types_of
+from dpopt.polynomials import Target, best_polynomial
+from dpopt.polynomials.minimax import write_solution
 from dpopt.releases.progress import Detail, NotebookProgress, Progress, shown_progress, stage
 
 SCHEMA = dpopt.Schema(
@@ -243,6 +245,44 @@ def test_a_text_that_no_path_holds_is_refused_in_words(wrong: str) -> None:
     ):
         with pytest.raises(dpopt.errors.ArgumentError, match="which no name and no path holds"):
             call()
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "release(out)": lambda path: dpopt.release(TABLE, SCHEMA, "marginals:1", out=path, **RELEASE),
+    "prefixes(out)": lambda path: dpopt.prefixes(TABLE, SCHEMA, "age", steps=1, out=path, rho=1),
+    "report(out)": lambda path: dpopt.report(dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1), out=path),
+    "BudgetLedger.create": lambda path: dpopt.BudgetLedger.create(path, epsilon=1.0),
+    "write_bit_file": lambda path: dpopt.write_bit_file(path, 2, [np.array([False, True])]),
+    "Schema.write": SCHEMA.write,
+    "SchemaDraft.write": lambda path: dpopt.infer_schema(TABLE).write(path),
+    "Planned.save": lambda path: dpopt.plan(SCHEMA, "marginals:1", n=10, epsilon=1, algorithm="noise").save(path),
+    "Synopsis.write": lambda path: dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1).write(path),
+    "Model.write": lambda path: dpopt.histogram(TABLE, SCHEMA, "age", epsilon=1).model().write(path),
+    "write_solution": lambda path: write_solution(best_polynomial(Target.disjunction(3), 1), path),
+}
+UNWRITABLE = ("device", "name too long", "no folder", "no name", "not Unicode")
+
+
+@pytest.mark.parametrize("place", UNWRITABLE)
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_place_where_nothing_can_be_written_is_refused_by_errors_of_the_house(
+    name: str, place: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("kept")
+    places = Path("/dev/null"), *(tmp_path / one for one in ("x" * 300, "file/a", "a\0b", "a\ud800"))
+    wrong = dict(zip(UNWRITABLE, places, strict=True))
+    with pytest.raises(dpopt.DpoptError, match="(?i)cannot|choose|name|expected|exists|no folder"):
+        WRITERS[name](wrong[place])
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_nothing_is_written_over_a_table(name: str, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("age\n30\n")
+    with pytest.raises(dpopt.DpoptError, match="exists|cannot make"):
+        WRITERS[name](tmp_path / "table.csv")
+    assert {one.read_text() for one in tmp_path.iterdir()} == {"age\n30\n"}
 
 
 def test_what_was_meant_is_said(tmp_path: Path) -> None:

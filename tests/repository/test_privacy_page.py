@@ -168,7 +168,7 @@ def problems(page: str, docstrings: list[Docstring]) -> list[str]:
     for entry in entries:
         found += [f"{entry.number}: it says no {what}" for what in _missing(entry)]
         found += [f"{entry.number}: no file {file}" for file in entry.files if not (ROOT / file).is_file()]
-        found += [f"{entry.number}: no test {test}" for test in entry.tests if not _is_there(test)]
+        found += [f"{entry.number}: no test {test}" for test in entry.tests if not is_there(test)]
         found += [
             f"{entry.number}: no docstring of {file} points to it"
             for file in entry.files
@@ -218,7 +218,7 @@ def _wrong_rows(entries: list[Entry], rows: list[list[str]]) -> list[str]:
     return found
 
 
-def _is_there(test: str) -> bool:
+def is_there(test: str) -> bool:
     """Return whether a test "path::name" exists: a function or a class of the file."""
     path, _, name = test.partition("::")
     return path.startswith("tests/") and name in _defined_in(path)
@@ -299,13 +299,8 @@ def test_a_page_that_is_wrong_is_found(change: Change, found_wrong: str) -> None
 def test_a_docstring_that_is_wrong_is_found(numbers: tuple[str, ...], found_wrong: str) -> None:
     chosen = next(place for place, one in enumerate(_docstrings()) if one.must_point)
     changed = [*_docstrings()]
-    changed[chosen] = replace_numbers(changed[chosen], numbers)
+    changed[chosen] = changed[chosen]._replace(numbers=numbers)
     assert any(found_wrong in problem for problem in problems(_pages(), changed))
-
-
-def replace_numbers(docstring: Docstring, numbers: tuple[str, ...]) -> Docstring:
-    """Return a docstring that points elsewhere."""
-    return docstring._replace(numbers=numbers)
 
 
 def test_an_entry_that_no_docstring_names_is_found() -> None:

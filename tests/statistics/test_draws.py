@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpopt.private.mechanisms.net.net_boxes import BoxSampler
+from dpopt.private.mechanisms.net.net_boxes import BoxSampler, draw_listed, multiset_of
 from dpopt.private.mechanisms.net.net_distribution import Multisets, NetDistribution
-from dpopt.private.mechanisms.net.net_draw import draw_listed, multiset_of
 from dpopt.private.mechanisms.noise import OpendpNoise
 from dpopt.private.mechanisms.randomness import SystemWords
 from dpopt.private.mechanisms.selection_distribution import draw_candidate, selection_weights

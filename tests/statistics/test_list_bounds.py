@@ -13,8 +13,7 @@ from scipy import stats
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.private.tables.list_table import PrivateLists
-from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.list_plan import ListPlan, plan_lists
 from dpopt.synopses.decision_lists.release_lists import release_lists
 from tests.tiny_lists import family_of, output_at, points_of, private, rows_of
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,16 +13,14 @@ from scipy import stats
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
-from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.solvers.process.child_process import InChildProcess
-from dpopt.synopses.summaries import budget_spread
 from dpopt.synopses.summaries.release_summary import release_summary
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan, plan_summary
-from tests.synopses.summaries.tiny_summaries import PRIVACY, PURE, RHO
+from tests.synopses.summaries.tiny_summaries import PRIVACY, PURE, RHO, remember_polynomials
 from tests.tiny_runs import ADD_REMOVE, bits_schema
 
 pytestmark = pytest.mark.statistics
@@ -38,25 +35,19 @@ RECORDS = 300
 QUERIES = {"a=true": 1, "a=true,b=true": 2, "a=true,b=true,c=true": 3}
 
 
+@cache
+def adapter(name: str) -> Solver:
+    module, _, kind = name.partition(":")
+    solver: Solver = getattr(import_module(module), kind)()
+    return solver
+
+
 @pytest.fixture(autouse=True)
 def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each polynomial be searched once, and each end of an interval be solved for without a child process."""
-
-    @cache
-    def known(target: Any, deviations: tuple[float, ...], zeta: float) -> AnswerPolynomial:
-        return best_answer(target, np.array(deviations), zeta)
-
-    @cache
-    def adapter(name: str) -> Solver:
-        module, _, kind = name.partition(":")
-        solver: Solver = getattr(import_module(module), kind)()
-        return solver
-
+    remember_polynomials(monkeypatch)
     monkeypatch.setattr(
         InChildProcess, "solve", lambda self, *given, **more: adapter(self.adapter).solve(*given, **more)
-    )
-    monkeypatch.setattr(
-        budget_spread, "best_answer", lambda target, u, zeta, solver=None: known(target, tuple(u.tolist()), zeta)
     )
 
 

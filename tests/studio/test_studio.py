@@ -25,12 +25,12 @@ from starlette.testclient import TestClient
 
 import dpopt
 from dpopt.algorithms.replay import differing_files, replay
-from dpopt.errors import FIELDS, PlanError, SchemaError
+from dpopt.errors import FIELDS, DpoptError, PlanError, SchemaError
 from dpopt.files.json_files import read_json_object
 from dpopt.html_pages.shown import answer_in_words
 from dpopt.studio.application import Studio
 from dpopt.studio.forms import ColumnForm, rule_of, rules_of, scales_of
-from dpopt.studio.tables import ending_of
+from dpopt.studio.tables import FormEntries, ending_of
 from tests.cli.command_line import succeed
 
 HOSTILE = "<script>alert(1)</script>"
@@ -651,3 +651,25 @@ def test_fields_say_what_becomes_of_values_that_do_not_fit_and_the_public_number
     assert out is not None
     statement: Any = read_json_object(out / "release.json", "release", PlanError)
     assert statement["privacy"]["public_size"] == 900
+
+
+@pytest.mark.parametrize(
+    ("folder", "port", "said"),
+    [("releases", 99_999, "port 99999 of"), ("releases", -5, "port -5 of"), ("file", 0, "cannot make"),
+     ("file/releases", 0, "cannot make")],
+)  # fmt: skip
+def test_a_studio_that_could_not_work_does_not_start(folder: str, port: int, said: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DpoptError, match=said):
+        Studio(tmp_path / folder, port)
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("wrong", ["2.7", "1_0", "٣", "²", "-1", "1e3", "nan", "", "9" * 16])
+@pytest.mark.parametrize("field", ["n", "n0", "rows_per_person"])
+def test_numbers_of_records_are_whole_and_never_rounded(field: str, wrong: str) -> None:
+    usual = {"n": "", "n0": "45,000", "person": "who", "rows_per_person": "3"}
+    assert FormEntries(**usual).terms() == {"n0": 45000, "epsilon": 1, "person": "who", "rows_per_person": 3}
+    others = {"n0": ""} if field == "n" else {}
+    with pytest.raises(PlanError, match="number|give both"):
+        FormEntries(**{**usual, **others, field: wrong}).terms()

@@ -60,14 +60,11 @@ def test_the_interval_holds_each_count_as_often_as_it_says(confidence: float) ->
     ("budget", "pure"), [({"epsilon": 30.0}, True), ({"epsilon": 30, "delta": 1e-3}, False), ({"rho": 450.0}, False)]
 )
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_a_large_budget_finds_the_count(budget: dict[str, float], pure: bool, neighbours: str, tmp_path: Path) -> None:
+def test_a_large_budget_finds_the_count(budget: dict[str, float], pure: bool, neighbours: str) -> None:
     made = dpopt.count(TABLE, SCHEMA, WHERE, most=6, neighbours=neighbours, **budget)  # type: ignore[arg-type]
     assert made.answer(confidence=0.9).value == 2
     assert made.privacy["private"]
     assert (made.privacy["delta"] == 0) == pure
-    made.write(tmp_path / "c.npz")
-    again = dpopt.read_synopsis(tmp_path / "c.npz")
-    assert (repr(again), again.to_json()) == (repr(made), made.to_json())
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -84,7 +81,7 @@ def test_a_count_above_the_largest_is_taken_as_it() -> None:
     assert (found.value, found.low, found.high) == (3, 3, None)
 
 
-def test_a_file_whose_matrix_was_changed_is_refused(tmp_path: Path) -> None:
+def test_a_file_whose_matrix_was_changed_is_refused() -> None:
     made = dpopt.count(TABLE, SCHEMA, WHERE, most=3, epsilon=1)
     stated = made.to_json()
     stated["plan"]["weights"][0] = stated["plan"]["weights"][0][::-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,12 @@ every_relation = pytest.mark.parametrize("neighbours", ["add-remove", "replace"]
 
 def made(kind: str, neighbours: str = "add-remove", **how: Any) -> Synopsis:
     return MAKERS[kind](epsilon=0.5, neighbours=neighbours, **how)
+
+
+@cache
+def solved_by_clarabel(kind: str) -> str:
+    """Return a release as it is on file."""
+    return json.dumps(made(kind, solver="clarabel").to_json())
 
 
 def values(release: Synopsis) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -317,7 +324,7 @@ Change = Callable[[dict[str, Any]], object]
     ],
 )
 def test_damage_to_what_was_solved_is_refused(kind: str, change: Change) -> None:
-    stated = json.loads(json.dumps(made(kind, solver="clarabel").to_json()))
+    stated = json.loads(solved_by_clarabel(kind))
     change(stated["solved"][0])
     with pytest.raises(TranscriptError):
         KINDS[next(key for key in KINDS if key in stated)]().from_json(stated)
@@ -326,7 +333,7 @@ def test_damage_to_what_was_solved_is_refused(kind: str, change: Change) -> None
 @every_kind
 def test_values_that_are_not_the_best_are_refused_or_called_imprecise(kind: str) -> None:
     """Moved far up and far down: brought back within the possible counts, at most one of the two is the best again."""
-    stated = json.loads(json.dumps(made(kind, solver="clarabel").to_json()))
+    stated = json.loads(solved_by_clarabel(kind))
     first = stated["solved"][0]
     solved, places = np.array(first["point"]), np.arange(len(first["point"]))
     read = KINDS[next(key for key in KINDS if key in stated)]().from_json
@@ -342,7 +349,7 @@ def test_values_that_are_not_the_best_are_refused_or_called_imprecise(kind: str)
 
 
 def test_nothing_solved_is_written_without_the_key() -> None:
-    stated = made("histogram", solver="clarabel").to_json()
+    stated = json.loads(solved_by_clarabel("histogram"))
     with pytest.raises(TranscriptError, match="leave the key out"):
         Histogram.from_json({**stated, "solved": []})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -45,6 +46,18 @@ def test_the_file_is_for_its_owner_alone(budget: BudgetLedger) -> None:
     assert budget.path.stat().st_mode & 0o777 == 0o600
     spend(budget.open_account("histogram", TENTH, ADD), [charge(0.1)])
     assert all(path.stat().st_mode & 0o077 == 0 for path in budget.path.parent.iterdir())
+
+
+def test_a_budget_that_a_full_disk_does_not_take_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("dpopt.transcript.continued_file.ContinuedFile.write", full)
+    with pytest.raises(BudgetError, match="No space left on device; make room"):
+        BudgetLedger.create(tmp_path / "budget.json", epsilon=1.0)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_reserved_before_the_first_charge_and_everything_with_it(budget: BudgetLedger) -> None:

@@ -100,20 +100,20 @@ def test_net_counts_that_the_charged_draws_cannot_give_are_refused(counts: list[
         ([-1, 2], [1, 1], "strictly increasing from 0"),
         ([1, 2], [1, 0], "net counts must not be 0"),
         ([1, 2], [1], "2 queries but 1 counts"),
-        ([[1, 2]], [[1, 1]], "must be one-dimensional"),
-        ([1, 2.5], [1, 1], "must be whole numbers"),
-        ([1, 2], [1, 2**64], "must be whole numbers"),
-        ([1, 2], ["1", "x"], "must be whole numbers"),
+        ([[1, 2]], [[1, 1]], "a flat array"),
+        ([1, 2.5], [1, 1], "whole numbers"),
+        ([1, 2], [1, 2**64], "whole numbers"),
+        ([1, 2], ["1", "x"], "whole numbers"),
     ],
 )
 def test_a_draw_that_is_none_is_refused(queries: object, counts: object, message: str) -> None:
-    with pytest.raises(TranscriptError, match=f"round 2: .*{message}"):
+    with pytest.raises(TranscriptError, match=message):
         sampled(queries, counts)
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "1"])
 def test_rounds_are_numbered_from_one(number: int) -> None:
-    with pytest.raises(TranscriptError, match="rounds are numbered from 1"):
+    with pytest.raises(TranscriptError, match="the number of a round must be a whole number of at least 1"):
         sampled([1], [1], number)
 
 
@@ -139,12 +139,12 @@ def answers(values: object, scale: float = 2.5) -> NoisyAnswers:
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan")])
 def test_a_scale_that_is_not_positive_is_refused(scale: float) -> None:
-    with pytest.raises(TranscriptError, match="must have a positive scale"):
+    with pytest.raises(TranscriptError, match="the scale of noise must be a finite number above 0"):
         answers([1], scale)
 
 
 def test_measured_values_are_flat_and_cannot_be_changed() -> None:
-    with pytest.raises(TranscriptError, match="one-dimensional"):
+    with pytest.raises(TranscriptError, match="a flat array"):
         answers([[1]])
     with pytest.raises(ValueError, match="read-only"):
         answers([1]).values[0] = 2
@@ -157,13 +157,13 @@ def test_measured_values_are_flat_and_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("number", "candidate", "message"),
     [
-        (0, 1, "numbered from 1"),
-        (True, 1, "numbered from 1"),
-        (2.0, 1, "numbered from 1"),
-        (2, -1, "round 2: candidates are numbered from 0"),
-        (2, 1.0, "numbered from 0"),
-        (2, "1", "numbered from 0"),
-        (2, None, "numbered from 0"),
+        (0, 1, "at least 1"),
+        (True, 1, "at least 1"),
+        (2.0, 1, "at least 1"),
+        (2, -1, "candidate must be a whole number of at least 0"),
+        (2, 1.0, "at least 0"),
+        (2, "1", "at least 0"),
+        (2, None, "at least 0"),
     ],
 )
 def test_a_selection_that_is_none_is_refused(number: Any, candidate: Any, message: str) -> None:

@@ -9,10 +9,9 @@ import numpy as np
 from dpopt.algorithms.evaluate import answers_of_records
 from dpopt.algorithms.synthetic_release import SyntheticRelease
 from dpopt.answers.answer import MEASURED, answers_of, numbers_of
-from dpopt.answers.default_questions import FEW_VALUES, questions_about
 from dpopt.answers.estimates import RowTables
 from dpopt.answers.intervals import deviations_of
-from dpopt.answers.questions import parse_question
+from dpopt.answers.questions import FEW_VALUES, parse_question, questions_about
 from dpopt.answers.regression import Regression, regress
 from dpopt.errors import QuestionError
 from dpopt.inference.measured_residuals import MeasuredResiduals

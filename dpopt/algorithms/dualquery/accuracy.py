@@ -77,17 +77,10 @@ def proven_error(
     return ProvenError(learning + sampling + solver_gap, failure, learning, sampling, solver_gap)
 
 
-@dataclass(frozen=True, slots=True)
-class PaperParameters:
-    """The parameters of Algorithm 2 for a wanted accuracy."""
-
-    rounds: int
-    draws: int
-    step: Decimal
-
-
-def parameters_for_accuracy(accuracy: float, *, failure: float, queries: int, log_universe: float) -> PaperParameters:
-    """Return the paper's parameters for largest error `accuracy` with probability 1 - `failure`.
+def parameters_for_accuracy(
+    accuracy: float, *, failure: float, queries: int, log_universe: float
+) -> tuple[int, int, Decimal]:
+    """Return the paper's rounds, draws and step for largest error `accuracy` with probability 1 - `failure`.
 
     T = ceil(16 ln|Q| / alpha^2), eta = alpha / 4, s = ceil(48 ln(2 |X| T / beta) / alpha^2), and a solver gap of alpha
     / 4. Source: Gaboardi et al. 2014, Algorithm 2 and Theorem 4.6.
@@ -97,7 +90,7 @@ def parameters_for_accuracy(accuracy: float, *, failure: float, queries: int, lo
     check_failure(failure)
     rounds = ceil(16 * log(2 * queries) / accuracy**2)
     draws = ceil(48 * (log_universe + log(2 * rounds / failure)) / accuracy**2)
-    return PaperParameters(rounds, draws, Decimal(repr(accuracy)) / 4)
+    return rounds, draws, Decimal(repr(accuracy)) / 4
 
 
 def check_failure(failure: float) -> None:

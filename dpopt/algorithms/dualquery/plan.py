@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.dualquery import dualquery_epsilon, dualquery_rho, plan_charges
+from dpopt.accounting.dualquery import plan_charges, run_columns
 from dpopt.accounting.ledger import Budget
-from dpopt.accounting.measurements import one_way_charge, one_way_scale
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.measurements import measurement_scale, one_way_charge
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
 from dpopt.algorithms.dualquery.accuracy import log_universe, proven_error
 from dpopt.algorithms.options import DualQuery, PlanRequest
 from dpopt.constraints import Number, Whole, constrain
@@ -165,11 +165,10 @@ class BudgetFit:
         """Return whether the budget covers a run."""
         budget, extra, group = self._budget, self._extra, self._budget.group
         size, relation = self._request.size, self._request.relation
+        run = run_columns(rounds, draws, step, size, relation, extra, group=group)
         if budget.rho is not None:
-            return dualquery_rho(rounds, draws, step, size, relation, extra, group=group) <= budget.rho
-        accountant, delta, left = budget.accountant, budget.delta, budget.left or 0.0
-        found = dualquery_epsilon(rounds, draws, step, size, relation, accountant, delta, extra, group=group)
-        return found <= left
+            return run.rho() <= budget.rho
+        return run.epsilon(budget.accountant, budget.delta) <= (budget.left or 0.0)
 
     def rounds(self, draws: int, step: float, most: int = _ENOUGH_ROUNDS) -> int:
         """Return the largest number of rounds that the budget covers, up to `most`."""
@@ -289,8 +288,8 @@ def one_way_measurement(request: PlanRequest[DualQuery], attributes: int) -> One
     amount = budget.amount / (budget.group**2 if gaussian else budget.group)
     if amount <= 0:
         raise PlanError("estimated free attributes need a positive budget; use --free-attributes first or random")
-    scale = one_way_scale(attributes, amount=ONE_WAY_SHARE * amount, gaussian=gaussian, relation=request.relation)
-    return OneWayMeasurement(scale, gaussian)
+    moved = once_or_twice(attributes, request.relation)
+    return OneWayMeasurement(measurement_scale(moved, amount=ONE_WAY_SHARE * amount, gaussian=gaussian), gaussian)
 
 
 _LEAST_DENSE_DRAWS = 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +26,7 @@ from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.threads import map_in_threads
 from dpopt.transcript.released import SelectedQuery
 
 WORTH_A_THREAD = 0.02
@@ -80,12 +80,9 @@ class PerturbedResponder:
             return self._one(shared, shaken, number, place)
 
         begun = time.perf_counter()
-        found, left = [one(0)], range(1, self.records)
-        if time.perf_counter() - begun < WORTH_A_THREAD:
-            found += map(one, left)
-        else:
-            with ThreadPoolExecutor(self.limits.threads) as pool:
-                found += pool.map(one, left)
+        found = [one(0)]
+        threads = self.limits.threads if time.perf_counter() - begun >= WORTH_A_THREAD else 1
+        found += map_in_threads(one, range(1, self.records), threads)
         records = np.stack([record for record, _ in found]).astype(np.int32)
         return Batch(number, freeze(records), sum(failed for _, failed in found))
 

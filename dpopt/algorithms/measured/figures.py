@@ -18,8 +18,7 @@ from dpopt.algorithms.measured.plan import MeasuredPlan, PlannedFigures
 from dpopt.algorithms.measured.stages import measurable, sets_of
 from dpopt.algorithms.options import Projection
 from dpopt.answers.answer import answers_of
-from dpopt.answers.default_questions import questions_about
-from dpopt.answers.questions import COUNT, SHARE, Question, parse_question
+from dpopt.answers.questions import COUNT, SHARE, Question, parse_question, questions_about
 from dpopt.errors import PlanError
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.queries.workloads.workload import Workload
@@ -37,11 +36,8 @@ def planned_figures(workload: Workload, rho: float, asked: Projection) -> Planne
     """
     if (asked.figures, asked.target) == (None, None):
         return None
-    texts, (_, sets), found = (
-        tuple(cast("Sequence[str]", asked.figures or ())),
-        sets_of(workload),
-        set[tuple[int, ...]](),
-    )
+    texts, (_, sets) = tuple(cast("Sequence[str]", asked.figures or ())), sets_of(workload)
+    found: set[tuple[int, ...]] = set()
     known, schema = sets.take(np.flatnonzero(measurable(sets, len(workload.schema)))), workload.schema
     even = MeasuredResiduals(known, np.zeros(known.number_of_cells), np.ones(len(known)), 1.0)
     for question in _asked(schema, texts, asked.target):

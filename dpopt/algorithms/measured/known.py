@@ -33,6 +33,7 @@ from dpopt.inference.interactions import (
     onto_simplices,
     predicted_counts,
     says_something,
+    scales_at_distances,
     shrunken_counts,
 )
 from dpopt.inference.measured_residuals import MeasuredResiduals
@@ -46,6 +47,7 @@ from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import (
     Residuals,
     cell_variances,
+    coarse_cells,
     coarser,
     largest_parts,
     marginals_from_residuals,
@@ -307,30 +309,78 @@ class Known:
         of scale t; one strength serves all, so that a marginal of scale t counts t times the strength.
         """
         used = self.usable()
-        sets = self.sets.take(used)
-        values, spread = self._noisy(sets)
-        several, scales = self.sets.widths()[used] > 1, self.scales[used]
+        sets, scales = self.sets.take(used), np.array(self.scales)
+        values, spread = self._noisy(sets, spread=True)
+        if self.coarse is not None:
+            scales[self.of_order(2)] += self._coarse_scales()
+        several, scales = self.sets.widths()[used] > 1, scales[used]
         known = scales[several & (scales > 0)]
         strength = float(1 / np.quantile(known, TYPICAL)) if known.size else 0.0
         pull = np.where(several, np.clip(strength * scales, _LEAST_PULL, _MOST_PULL), 1.0)
         problem = self._fitting(sets, values, pull / spread**2)
         return problem, strength, self._one_way(problem)
 
-    def thinned(self, seed: int) -> tuple[Known, NDArray[np.float64]]:
-        """Return the estimates with a quarter more variance, and residuals (cells,) whose noise is independent of them.
+    def thinned(self, seed: int) -> tuple[Known, Known]:
+        """Return the estimates with a quarter more variance, and fresh measurements whose noise is independent of them.
 
         Of y with noise of variance s^2, and z of the same distribution, y + z / 2 and y - 2 z have independent noise of
         variances 5/4 s^2 and 5 s^2. Source: Neufeld, Dharamshi, Gao and Witten (2024), data thinning.
         """
-        cells = self.sets.cells()
         with np.errstate(divide="ignore"):
-            spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), cells)
+            spread = np.repeat(np.where(self.precision > 0, self.precision**-0.5, 0.0), self.sets.cells())
         drawn = residuals_of(self.sets, spread * normals(seed, spread.size))
-        other = Known(self.job, self.plan, parts=self.parts, coarse=self.coarse)
+        other, fresh = (Known(self.job, self.plan, parts=self.parts) for _ in range(2))
         other.estimates, other.precision = self.estimates + drawn / 2, self.precision / 1.25
+        fresh.estimates, fresh.precision = self.estimates - 2 * drawn, self.precision / 5
+        if self.coarse is not None:
+            tables, (values, variances) = self.coarse_tables(), self.coarse
+            spread = np.repeat(np.where(np.isfinite(variances), variances, 0.0) ** 0.5, tables.cells())
+            drawn = residuals_of(tables, spread * normals(seed + 1, spread.size))
+            other.coarse, fresh.coarse = (values + drawn / 2, 1.25 * variances), (values - 2 * drawn, 5 * variances)
         other.likelihoods = self.likelihoods
         other.update(int(self.sets.widths().max()))
-        return other, self.estimates - 2 * drawn
+        return other, fresh
+
+    def best_parts(self, records: NDArray[np.int32], fresh: Known) -> NDArray[np.float64]:
+        """Return, for each order, the weight of records' answers against counts after shrinkage, from 0 to 1, (orders,).
+
+        Least squares to fresh residuals, also of coarse tables, whose noise neither knows, under a prior of mean 1/2 and
+        standard deviation 1/4. An order without measurements gets the part of the one below.
+        """
+        sets, counts, parts = self.sets, self.counts, [0.0]
+        moved, pairs = self.plan.size * self.shares_of(records) - counts, self._cells(self.of_order(2))
+        own, gaps = residuals_of(sets, moved), fresh.estimates - residuals_of(sets, counts)
+        weights, orders = (np.repeat(each, sets.cells()) for each in (fresh.precision, sets.widths()))
+        if fresh.coarse is not None:
+            tables, (values, variances) = self.coarse_tables(), fresh.coarse
+            own = np.append(own, residuals_of(tables, self.added_up(moved[pairs])))
+            gaps = np.append(gaps, values - residuals_of(tables, self.added_up(counts[pairs])))
+            weights = np.append(weights, np.repeat(1 / variances, tables.cells()))
+            orders = np.append(orders, np.full(values.size, 2))
+        for width in range(1, int(sets.widths().max()) + 1):
+            some = (orders == width) & (weights > 0)
+            weighted = weights[some] * own[some]
+            ratio = (weighted @ gaps[some] + _SURE / 2) / (weighted @ own[some] + _SURE)
+            parts.append(float(np.clip(ratio, 0.0, 1.0)) if some.any() else parts[-1])
+        return np.array(parts[1:])
+
+    def coarse_tables(self) -> MarginalSet:
+        """Return the coarse tables of all pairs."""
+        return MarginalSet(coarser(self.sets.domains, self._parts()), self.sets.attributes[self.of_order(2)])
+
+    def added_up(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the cells of coarse tables, given those of pairs, (cells of pairs,)."""
+        tables = self.coarse_tables()
+        cells = coarse_cells(self.sets.take(self.of_order(2)), tables, self._parts())
+        return np.bincount(cells, values, tables.number_of_cells).astype(np.float64)
+
+    def _coarse_scales(self) -> NDArray[np.float64]:
+        """Return the scale t of what coarse tables say of each pair beyond independence, (pairs,)."""
+        ones, (pairs, predicted), tables = self.of_order(1), self.predicted(2), self.coarse_tables()
+        independent = predicted_counts(pairs, self.sets.take(ones), self.counts[self._cells(ones)], self.plan.size)
+        before = self.added_up(independent)
+        apart = np.add.reduceat(np.abs(self.added_up(predicted) - before), tables.starts[:-1]) / (2 * self.plan.size)
+        return scales_at_distances(tables, before, self.plan.size)[:, -1] * apart**2
 
     def shares_of(self, records: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the share of the records in every cell, (cells,)."""
@@ -349,8 +399,8 @@ class Known:
         """
         shares = self.counts / self.plan.size
         if records is not None:
-            part = parts[self.sets.widths() - 1] * (self.coarse is None or self._of_measured_pairs())
-            shares = shares + np.repeat(part, self.sets.cells()) * (self.shares_of(records) - shares)
+            part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
+            shares = shares + part * (self.shares_of(records) - shares)
         _, wholes, inside = subsets_of(self.marginals)
         places = np.unique(largest_parts(self.marginals, wholes, inside))  # the workload's own sets
         places = places[places >= 0]
@@ -362,15 +412,6 @@ class Known:
         one_way = kept.nearest(shares[: kept.values.size], number)
         values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
         return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
-
-    def _of_measured_pairs(self) -> NDArray[np.bool_]:
-        """Return of which sets all pairs were measured, (A,): of others records know less than coarse tables say."""
-        pairs, rows = self.of_order(2), self.sets.attributes
-        measured = np.eye(len(self.job.schema) + 1, dtype=bool)
-        measured[-1] = measured[:, -1] = True  # no attribute
-        first, second = rows[pairs, 0], rows[pairs, 1]
-        measured[first, second] = measured[second, first] = self.precision[pairs] > 0
-        return np.asarray(measured[rows[:, :, None], rows[:, None, :]].all(axis=(1, 2)))
 
     def kept(self) -> KeptMarginals:
         """Return the one-way marginals that rows keep: the nearest feasible ones, within half a deviation of their noise.
@@ -412,17 +453,22 @@ class Known:
             result[places] = block.reshape(places.shape)
         return result
 
-    def _noisy(self, sets: MarginalSet) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured."""
+    def _noisy(self, sets: MarginalSet, *, spread: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return noisy marginals, (cells,), and the deviation of their cells' noise, (M,), in shares; inf: not all measured.
+
+        With `spread`, coarse tables measure pairs too.
+        """
         with np.errstate(divide="ignore"):
             each = 1 / self.precision
-        variances, estimates, pairs = cell_variances(self.sets, each, sets), self.estimates, self.of_order(2)
+        estimates, pairs = self.estimates, self.of_order(2)
         if self.parts is not None and self.coarse is not None:
-            fine, predicted, cells = *self.predicted(2), self._cells(pairs)
+            (fine, predicted), cells, own = self.predicted(2), self._cells(pairs), each[pairs]
             estimates = estimates.copy()
-            estimates[cells] = with_coarse_tables(
-                fine, self.parts, estimates[cells], each[pairs], predicted, self.coarse
+            estimates[cells], along = with_coarse_tables(
+                fine, self.parts, estimates[cells], own, predicted, self.coarse
             )
+            each[pairs] = along if spread else own
+        variances = cell_variances(self.sets, each, sets)
         values = marginals_from_residuals(self.sets, estimates, sets, self.plan.size)
         return values / self.plan.size, np.sqrt(variances) / self.plan.size
 
@@ -491,7 +537,10 @@ class Known:
 
     def usable(self) -> NDArray[np.int64]:
         """Return the sets to fit: measured with all their subsets, and of one attribute only where no larger one says it."""
-        good = {tuple(row[row >= 0].tolist()) for row in self.sets.attributes[np.flatnonzero(self.precision > 0)]}
+        measured = self.precision > 0
+        if self.coarse is not None:
+            measured[self.of_order(2)] |= np.isfinite(self.coarse[1])
+        good = {tuple(row[row >= 0].tolist()) for row in self.sets.attributes[measured]}
         whole: set[tuple[int, ...]] = set()
         for one in sorted(good, key=len):
             if len(one) == 1 or all(one[:skip] + one[skip + 1 :] in whole for skip in range(len(one))):
@@ -514,30 +563,6 @@ class Known:
             if counts.sum() > 0:
                 result[offsets[attribute] + domains.codes[start : start + count]] = counts / counts.sum()
         return result
-
-
-def best_parts(known: Known, records: NDArray[np.int32], fresh: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return, for each order, the weight of records' answers against counts after shrinkage, from 0 to 1, (orders,).
-
-    Least squares to fresh residuals (cells,), whose noise neither knows, under a prior of mean 1/2 and standard
-    deviation 1/4. An order without measurements gets the part of the one below.
-    """
-    sets = known.sets
-    own = residuals_of(sets, known.counts)
-    apart = residuals_of(sets, known.plan.size * known.shares_of(records)) - own
-    measured = np.repeat(known.precision > 0, sets.cells())
-    order = np.repeat(sets.widths(), sets.cells())
-    weights = np.repeat(known.precision * 1.25 / 5, sets.cells())  # one over the variance of the fresh noise
-    parts = np.zeros(int(sets.widths().max()))
-    for width in range(1, parts.size + 1):
-        some = measured & (order == width)
-        if some.any():
-            weighted = weights[some] * apart[some]
-            information = float(weighted @ apart[some]) + _SURE
-            parts[width - 1] = np.clip((weighted @ (fresh[some] - own[some]) + _SURE / 2) / information, 0.0, 1.0)
-        elif width > 1:
-            parts[width - 1] = parts[width - 2]
-    return parts
 
 
 def normals(seed: int, count: int) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.accounting.selections import selection_charge
 from dpopt.algorithms.options import LOCAL_SEARCH, MOST_SELECTIONS, Noise, Projection, refuse_two_aims
-from dpopt.answers.default_questions import questions_about
+from dpopt.answers.questions import questions_about
 from dpopt.arrays import freeze
 from dpopt.constraints import Number, OneOf, Whole, constrain
 from dpopt.errors import PlanError

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpopt.algorithms.measured.expected import expected_errors
 from dpopt.algorithms.measured.fitting import PLAIN_RECORDS, RecordFitter, fit_from, most_records, release_records
-from dpopt.algorithms.measured.known import Known, Suggested, best_parts
+from dpopt.algorithms.measured.known import Known, Suggested
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan, PlannedStage
 from dpopt.algorithms.measured.stages import measurable
 from dpopt.errors import PlanError, TranscriptError, WorkloadError
@@ -61,11 +61,10 @@ def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter)
         "smoothing": suggested[1],
         "lost_to_interruptions": walk.lost,
     }
-    accuracy = {"expected": expected_errors(known)}
     return Outcome(
         walk.ledger,
         records,
-        sections={"measured": measured, "certificate": certificate, "accuracy": accuracy},
+        sections={"measured": measured, "certificate": certificate, "accuracy": {"expected": expected_errors(known)}},
         measured=known.measured,
         kept=kept if "kept_marginals" in certificate else None,  # older transcripts have rows that keep none
         totals=known.totals(),
@@ -184,13 +183,13 @@ def _fitted(
             found.append(fit_to(problem, one_way, start, **how).records)
         return np.concatenate(found)
 
-    if not known.scales[known.sets.widths() > 1].any():
+    if not suggested[1] > 0:
         mixed = known.mixed(None, np.zeros(0), kept, plain)
         return [fit_to(mixed, suggested[2], None, records=plain, sweeps=chosen.sweeps)]
 
     def best() -> NDArray[np.float64]:
         other, fresh = known.thinned(plan.seed)
-        return best_parts(other, drawn(other.problem()), fresh)
+        return other.best_parts(drawn(other.problem()), fresh)
 
     parts, records = side_by_side(best, lambda: drawn(suggested), ended)
     mixed = known.mixed(records, parts, kept, plain)

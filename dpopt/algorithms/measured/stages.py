@@ -90,8 +90,7 @@ def coarse_precisions(
     coarse = (sets.widths() == 2) & (few < counts).any(axis=1)
     part = (few - 1).prod(axis=1) / (counts - 1).prod(axis=1)
     share, public = np.where(coarse, part, 0.0), ResidualPrior.public(sets, size)
-    others = np.where(coarse, 0.5, 1.0) / (1 - share)
-    others = np.where(measurable(sets, few.shape[1]), others, NOTHING)
+    others = np.where(measurable(sets, few.shape[1]), np.where(coarse, 0.5, 1.0) / (1 - share), NOTHING)
     variances = np.concatenate((public.variances * others[:, None], public.variances * (0.5 / part)[:, None]))
     fine = residual_program(marginals, rho=rho, prior=public, unevenness=unevenness)
     weights = fine.spreads * np.stack((1 - share, WORTH * share))[:, fine.parts]

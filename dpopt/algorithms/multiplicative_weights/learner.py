@@ -13,7 +13,7 @@ from dpopt.arrays import freeze
 from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.distribution.answers import AnswerSheet
 from dpopt.inference.distribution.fit import Distribution, Measured, partition_of, pulled_moves, weighted_cells
-from dpopt.private.selections.multiplicative_scores import UNITS
+from dpopt.private.curators.multiplicative_curator import UNITS
 from dpopt.programs.solver import Solver
 from dpopt.queries.counting.binary_columns import BitRecords
 from dpopt.queries.workloads.workload import Workload

@@ -20,8 +20,8 @@ from dpopt.algorithms.options import MARGINALS, MAX_ENTROPY, MWEM, PAPER, PMW, Q
 from dpopt.constraints import Number, OneOf, Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.inference.distribution.universe import MOST_CELLS, ProductUniverse
+from dpopt.private.curators.multiplicative_curator import LARGEST_SIZE
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
-from dpopt.private.selections.multiplicative_scores import LARGEST_SIZE
 from dpopt.queries.counting.binary_columns import are_kept_as_bits
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import NOT_FOUND, SEED, Plan

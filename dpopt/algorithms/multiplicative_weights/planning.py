@@ -16,7 +16,7 @@ from dpopt.algorithms.options import DATA_STEP, MARGINALS, MAX_ENTROPY, MWEM, PA
 from dpopt.errors import PlanError
 from dpopt.models.model import LARGEST_FOR_SOLVERS
 from dpopt.models.records.max_entropy import MOST_CELLS
-from dpopt.private.selections.multiplicative_scores import UNITS
+from dpopt.private.curators.multiplicative_curator import UNITS
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.plan import PlanBy
 

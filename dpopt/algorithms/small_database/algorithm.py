@@ -41,6 +41,7 @@ from dpopt.constraints import Number, Whole, constrain
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.private.curators.net_curator import NetCurator
 from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.mechanisms.net.net_boxes import MOST_LISTED
 from dpopt.private.mechanisms.net.net_distribution import (
     LARGEST_TARGET,
     MOST_DEPTH,
@@ -49,7 +50,6 @@ from dpopt.private.mechanisms.net.net_distribution import (
     MOST_RECORDS,
     Multisets,
 )
-from dpopt.private.mechanisms.net.net_draw import MOST_LISTED
 from dpopt.public_random import public_stream, uniforms
 from dpopt.queries.workloads.workload import Workload
 from dpopt.releases.job import Job

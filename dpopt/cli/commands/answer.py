@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
@@ -52,8 +51,7 @@ def answer(
     answer, without an interval.
     """
     from dpopt.answers.questions import read_questions
-    from dpopt.files.written_files import check_new
-    from dpopt.releases.folder_files import write_whole
+    from dpopt.files.written_files import check_new, whole_file
     from dpopt.synopses.release_answers import Answering, frame
 
     folders = list(takewhile(os.path.exists, given))
@@ -72,7 +70,8 @@ def answer(
         asked, confidence=confidence, simultaneous=simultaneous, population=population, shrunken=shrunken
     )
     if out is not None:
-        write_whole(out, partial(frame(rows).to_csv, index=False), "answers")
+        with whole_file(out) as stream:
+            frame(rows).to_csv(stream, index=False)
         typer.echo(f"{len(rows):,} answers written to {out}")
     elif as_json:
         print_json({"confidence": confidence, "answers": rows})

@@ -61,7 +61,7 @@ def reading_now(job_of: Callable[[], Job | ReleaseRequest], given: LayoutOptions
             "--no-header: a release keeps whether its table has a header line; the option is for pairs (--layout) "
             "here, leave it out"
         )
-    reading, usual = given.with_layout(given.text()), TableReading()
+    reading, usual = given.text(), TableReading()
     reading.check_against(job.schema)
     if reading.layout is not None:
         return reading

@@ -21,7 +21,7 @@ from dpopt.releases.folder_files import PLAN, RELEASE, REQUEST, SCHEMA, TRANSCRI
 from dpopt.releases.kept_records import round_rows
 from dpopt.schema.schema import Schema
 from dpopt.synopses.any_synopsis import read_synopsis
-from dpopt.synopses.histograms.prefixes import PREFIXES, Prefixes
+from dpopt.synopses.histograms.prefixes import PREFIXES
 from dpopt.transcript.budget_ledger import BudgetLedger
 from dpopt.transcript.journal import read_journal
 
@@ -97,8 +97,7 @@ def held_in(path: Path) -> Held:  # noqa: PLR0911  one for each form of file
         raise ReleaseFolderError(f"cannot read {path}: {problem.strerror}") from problem
     with damage_as(ReleaseFolderError, f"{path} is damaged"):
         if start.startswith(b"PK") and not any(name in start for name in (b"indices", b"indptr", b"weights")):
-            made = read_synopsis(path)
-            return Held(made.WHAT, (repr(made),), made.privacy, tuple(made.solved_in_words()))
+            return _synopsis(path)
         if start.startswith(b'{"') and b'"dpopt_budget"' in start:
             paid = BudgetLedger(path)
             paid.contents()  # refuses a damaged file
@@ -122,13 +121,17 @@ def held_in(path: Path) -> Held:  # noqa: PLR0911  one for each form of file
     )
 
 
+def _synopsis(path: Path) -> Held:
+    made = read_synopsis(path)
+    return Held(made.WHAT, (repr(made),), made.privacy, tuple(made.solved_in_words()))
+
+
 def _journal(path: Path) -> Held:
     found = read_journal(path)
     if not found.entries:
         raise ReleaseFolderError(f"{path} is damaged: its first line is not whole; restore it from a copy")
-    if found.entries and found.entries[0].get("kind") == PREFIXES:
-        made = Prefixes.read(path)
-        return Held("prefixes that grow", (repr(made),), made.privacy)
+    if found.entries[0].get("kind") == PREFIXES:
+        return _synopsis(path)
     torn = ", and a part of one that was torn" if found.torn else ""
     return Held("transcript of a run", (f"{len(found.entries):,} entries{torn}",))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +14,7 @@ from rich.progress import Progress as Bars
 
 from dpopt.cli.interruption import raise_again
 from dpopt.errors import DpoptWarning
-from dpopt.files.written_files import open_private
+from dpopt.files.written_files import whole_file
 from dpopt.releases.progress import Detail, Pace, Progress
 
 LINES_APART = 10.0
@@ -131,8 +130,8 @@ class TerminalProgress(Progress):
 
     def write_timings(self, path: Path) -> None:
         """Write the seconds by stage as JSON, to a file that the owner names; they depend on the table."""
-        with os.fdopen(open_private(path, os.O_WRONLY | os.O_TRUNC), "w", encoding="utf-8") as file:
-            file.write(json.dumps({"seconds": self.seconds}, indent=1) + "\n")
+        with whole_file(path, private=True) as file:
+            file.write(f"{json.dumps({'seconds': self.seconds}, indent=1)}\n".encode())
 
 
 def in_words(seconds: float) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import typer
 
 from dpopt.cli.application import EXIT_INTERRUPTED
-from dpopt.errors import DpoptWarning, PlanError
+from dpopt.errors import DpoptWarning, PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, open_private
 from dpopt.machine import peak_memory
 from dpopt.releases.progress import Figures, Pace, Progress
@@ -33,15 +33,9 @@ _BEGINNING = b'{"event": "'
 class RunLog(Progress):
     """Writes a line when the run begins, when a stage begins or ends, and for each round, step and note.
 
-    Every line goes to the file at once. A log that is there is continued: a resumed run may use that of the interrupted
-    one. A log that cannot be written any more is given up; the run goes on.
-
-    Parameters
-    ----------
-    path : path
-        The file; it is made if it does not exist.
-    **about
-        Entries of the first line about the run, such as the command.
+    Every line goes to the file at once; the first has what is said `about` the run, such as its command. A log that is
+    there is continued: a resumed run may use that of the interrupted one. A log that cannot be written any more is
+    given up; the run goes on.
     """
 
     def __init__(self, path: str | os.PathLike[str], **about: str) -> None:
@@ -71,8 +65,9 @@ class RunLog(Progress):
         text = json.dumps({"event": event, "seconds": seconds, **what}, ensure_ascii=True)
         try:
             os.write(self._file, f"{text}\n".encode())
-        except OSError:
-            self.close()  # a full disk must not end a run that has drawn
+        except OSError as error:  # a full disk must not end a run that has drawn
+            typer.echo(f"warning: the log ends here, as it cannot be written: {error.strerror}", err=True)
+            self.close()
 
     def ended(self, error: BaseException | None) -> None:
         """Write how the run ended, and close the file."""
@@ -198,7 +193,10 @@ def reporting(
         if writes is not None:
             writes.ended(sys.exc_info()[1])
     if timings is not None:
-        shown.write_timings(timings)
+        try:
+            shown.write_timings(timings)
+        except ReleaseFolderError as problem:  # the run has ended well, and is paid for
+            typer.echo(f"warning: {problem}", err=True)
 
 
 def check_owners_file(option: str, path: Path | None, folder: Path, what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,33 +78,24 @@ def plan(
     error: Annotated[float, "Error for which the parameters of the theorem are shown."] = 0.1,
 ) -> shared.Output:
     """Show what a release measures, its noise, and the predicted errors. Reads no table."""
-    from dpopt.queries.halfspaces.halfspaces import PointColumns, Scaling
-    from dpopt.synopses.halfspaces.estimators import corrected_parameters, printed_parameters
+    from dpopt.queries.halfspaces.halfspaces import MOST_COORDINATES, PointColumns, Scaling
+    from dpopt.synopses.halfspaces.estimators import theorem_parameters
     from dpopt.synopses.halfspaces.planning import named_shapes, plan_halfspaces
 
     names = shared.named_columns(columns)
     if (columns is None) == (attributes is None):
         raise PlanError("say how many coordinates points have: --attributes, or their --columns")
+    if not 2 <= (attributes or 2) <= MOST_COORDINATES:
+        raise PlanError(f"found --attributes {attributes}; expected 2 to {MOST_COORDINATES:,}")
     names = names or tuple(f"x{place + 1}" for place in range(attributes or 0))
-    planned = request.plan(
-        lambda budget, size: plan_halfspaces(
-            PointColumns(names, Scaling.UNIT),
-            budget,
-            size=size or 0,
-            margin=shape.margin,
-            relation=request.relation,
-            shapes=named_shapes(shape.projected_to, shape.projections, shape.directions),
-            queries=shape.queries,
-            seed=shape.seed,
-            copies=shape.copies,
-        ),
-        n,
-        n0,
-    )
+    how = asdict(shape)
+    shapes = named_shapes(*map(how.pop, ("projected_to", "projections", "directions")))
+    points = PointColumns(names, Scaling.UNIT)
+    planned = request.plan(partial(plan_halfspaces, points, relation=request.relation, shapes=shapes, **how), n, n0)
     at, predicted = request.epsilon or 1.0, planned.prediction
     theory = {
-        "printed": printed_parameters(len(names), shape.margin, error, at),
-        "corrected": corrected_parameters(len(names), shape.margin, error, at),
+        name: theorem_parameters(len(names), shape.margin, error, at, corrected=name == "corrected")
+        for name in ("printed", "corrected")
     }
     measured = zip(planned.measurements(), planned.scales, planned.numbers, strict=True)
     table = shared.noise_table(

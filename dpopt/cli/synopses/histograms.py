@@ -161,10 +161,9 @@ def plan_grid(
     plan: Callable[..., grid_plan.GridPlan] = partial(
         grid_plan.plan_grid, cells, relation=request.relation, **asdict(measured)
     )
-    spent = request.noise(lambda budget, size: plan(budget, size=size), n)
-    found = plan(spent, size=n, solver=solver, on_solved=solver_note.note)
+    found = plan(request.noise(plan, n), n, solver=solver, on_solved=solver_note.note)
     blocks = [_sides(shape) for shape in found.level_shapes()]
-    at_once = {"cubes": plan(found.budget, size=n, shapes="cubes")} if found.round_levels else {}
+    at_once = {"cubes": plan(found.budget, n, shapes="cubes")} if found.round_levels else {}
     return _planned(found, "blocks", blocks, "cells", solver_note, least_variances(found, measured.ranges), at_once)
 
 

@@ -71,7 +71,7 @@ def plan(
     request: Request, *, rows: RowOptions, n: shared.NOption = None, n0: N0 = None, counted: CountedOptions
 ) -> shared.Output:
     """Show which conjunctions a release counts, their noise, and the predicted error. Reads no table."""
-    from dpopt.synopses.decision_lists.list_planning import certified_plan
+    from dpopt.synopses.decision_lists.list_plan import certified_plan
 
     family = rows.family()
     judged: dict[ListPlan, Callable[[], Solution]] = {}
@@ -80,7 +80,7 @@ def plan(
         made, judge = certified_plan(
             family,
             budget,
-            size=size or 0,
+            size,
             relation=request.relation,
             points=counted.queries,
             largest=counted.largest,

@@ -17,14 +17,14 @@ from dpopt.cli.synopses.shared import table_of
 from dpopt.files.codec import encode
 from dpopt.polynomials import Basis, LeastDegree, Polynomial, Solution, SolverAnswer, Target, constructions_beside_best
 from dpopt.polynomials.certificates import Witness, about, lower_bound, verify
-from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
-from dpopt.polynomials.sensitivities import (
+from dpopt.polynomials.comparison import (
     binomial_sensitivity,
     crude_sensitivity,
     inclusion_exclusion_sensitivity,
     monomial_sensitivity,
 )
-from dpopt.polynomials.targets import OR
+from dpopt.polynomials.minimax import HEADER, degree_table, minimax_problem, verify_least_degree
+from dpopt.polynomials.targets import OR, nearest_float
 from dpopt.synopses.synopsis import write_rows
 
 COLUMNS = (
@@ -68,7 +68,7 @@ def write_degree_table(
         ]
         for entry in degree_table(predicate, widths, errors, free_constant=free_constant, solver=solver)
     ]
-    write_rows(path, COLUMNS, rows, "table of least degrees")
+    write_rows(path, COLUMNS, rows)
     return len(rows)
 
 
@@ -93,12 +93,8 @@ def report_polynomial(
 ) -> None:
     """Print a solution, or a given polynomial next to it; the solution is verified before it is called proved.
 
-    Parameters
-    ----------
-    found, attributes
-        The solution, and d where sensitivities are wanted.
-    direct
-        Predicted error with noise on each query alone, where noise was minimized.
+    `attributes` is d, where sensitivities are wanted, and `direct` the predicted error with noise on each query alone,
+    where noise was minimized.
     """
     out, solution = console(), _verified(found)
     problem, polynomial = solution.problem, own or solution.polynomial
@@ -147,14 +143,14 @@ def _measured(polynomial: Polynomial, target: Target, attributes: int | None) ->
     measured: dict[str, Any] = {
         "degree": polynomial.degree,
         "error": str(error.value),
-        "error_as_float": float(error.value),
+        "error_as_float": nearest_float(error.value),
         "error_points": list(error.points),
         "coefficients": {basis.value: [str(one) for one in polynomial.in_basis(basis)] for basis in Basis},
     }
     if attributes is not None:
         found = sensitivities(polynomial, target, attributes)
         measured["sensitivities"] = {name: str(value) for name, value in found.items()}
-        measured["sensitivity"] = float(found["binomial"])
+        measured["sensitivity"] = nearest_float(found["binomial"])
     return measured
 
 
@@ -167,7 +163,7 @@ def comparison_rows(
             "degree_limit": degree,
             "construction": name,
             **_measured(polynomial, target, attributes),
-            **{f"largest_{one.value}": float(max(map(abs, polynomial.in_basis(one)))) for one in Basis},
+            **{f"largest_{one.value}": nearest_float(max(map(abs, polynomial.in_basis(one)))) for one in Basis},
         }
         for degree in range(1, (target.width if most is None else most) + 1)
         for made in [constructions_beside_best(target, degree, free_constant=free_constant, solver=solver)]
@@ -211,7 +207,7 @@ def sensitivities(polynomial: Polynomial, target: Target, attributes: int) -> di
 
 def number_text(value: Fraction) -> str:
     """Return a number in decimals, and as a fraction where that is short."""
-    shown = f"{float(value):.6g}"
+    shown = f"{nearest_float(value):.6g}"
     fraction = str(value)
     if fraction == shown or len(fraction) > _LONGEST_FRACTION:
         return shown
@@ -290,7 +286,7 @@ def _witness_table(witness: Witness) -> Table:
 
 def _coefficient_table(polynomial: Polynomial) -> Table:
     bases = [polynomial.in_basis(basis) for basis in (Basis.BINOMIAL, Basis.MONOMIAL, Basis.CHEBYSHEV)]
-    rows = [(str(j), *(f"{float(one):.8g}" for one in row)) for j, row in enumerate(zip(*bases, strict=True))]
+    rows = [(str(j), *(f"{nearest_float(one):.8g}" for one in row)) for j, row in enumerate(zip(*bases, strict=True))]
     headings = ("j", "binomial C(s, j)", "monomial s^j", "Chebyshev T_j(2s/k-1)")
     return table_of(headings, rows, title="coefficients")
 

@@ -10,7 +10,7 @@ import typer
 from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.synopses import shared
-from dpopt.synopses.any_synopsis import kind_of
+from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
     from dpopt.synopses.histograms.prefixes import Prefixes
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 PREFIXES = shared.Kind(
-    "prefixes",
-    "Counts up to each step of a column, answered as the steps pass.",
-    kind_of("histograms.prefixes:Prefixes"),
+    "prefixes", "Counts up to each step of a column, answered as the steps pass.", KINDS["dpopt_prefixes"]
 )
 
 StepsOption = Annotated[

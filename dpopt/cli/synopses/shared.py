@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -19,10 +19,8 @@ from dpopt.errors import PlanError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from dpopt.private.readers.table_reading import TableReading
     from dpopt.queries.ranges.bins import Bins
     from dpopt.schema.schema import Schema
-    from dpopt.synopses.histograms.prefixes import Prefixes
     from dpopt.synopses.release import Request, RequestKeywords
     from dpopt.synopses.synopsis import Synopsis
 
@@ -88,10 +86,6 @@ class PlanSizeOptions(PlanOptions):
     """The same where the number of records can be declared (--n0)."""
 
     n0_counted: options.N0CountedOption = False
-
-    def reading(self, layout: str | None = None, *, n0_counted: bool = False) -> TableReading:
-        """Return how the planned table would be read."""
-        return super().reading(layout, n0_counted=n0_counted or self.n0_counted)
 
 
 @dataclass(frozen=True)
@@ -167,10 +161,6 @@ class ReleaseSizeOptions(ReleaseOptions):
 
     n0_counted: options.N0CountedOption = False
 
-    def reading(self, schema: Schema | None = None) -> TableReading:
-        """Return how the table is read."""
-        return replace(super().reading(schema), n0_counted=self.n0_counted)
-
 
 def spending(given: options.SpendingOptions) -> dict[str, Any]:
     """Return the budget's keywords, by name."""
@@ -198,7 +188,7 @@ class Kind:
     """The name of the group."""
     about: str
     """Its help."""
-    file_class: Callable[[], type[Synopsis | Prefixes]]
+    file_class: Callable[[], type[Synopsis]]
     """Imports the class of its files: the help loads none."""
 
     @functools.cached_property
@@ -284,7 +274,7 @@ class Kind:
         """Read a release; say so if it is not private."""
         from dpopt.cli.reports.reports import warn_if_not_private
 
-        made: Synopsis | Prefixes = self.file_class().read(file)
+        made = self.file_class().read(file)
         warn_if_not_private(made.privacy)
         for note in made.notes():
             typer.echo(f"warning: {note.text}", err=True)
@@ -318,12 +308,10 @@ def _registration(name: str, group: typer.Typer, run: Callable[..., None], **add
 
 def _write_json(released: Synopsis, path: Path) -> None:
     """Write all that a release holds as JSON, whole or not at all."""
-    from dpopt.releases.folder_files import write_whole
+    from dpopt.files.written_files import whole_file
 
-    def write(stream: IO[bytes]) -> None:
+    with whole_file(path) as stream:
         stream.write(json.dumps(released.to_json()).encode())
-
-    write_whole(path, write, released.WHAT)
 
 
 def _show(found: Output, *, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +16,6 @@ from dpopt.errors import PlanError
 from dpopt.synopses.any_synopsis import KINDS
 
 if TYPE_CHECKING:
-    from dpopt.accounting.budget import Budget
-    from dpopt.synopses.histograms.sorted.release_sorted import SortedPlan
     from dpopt.synopses.histograms.sorted.sorted_counts import SortedCountsRelease
     from dpopt.synopses.release import Request, RequestKeywords
 
@@ -29,8 +28,7 @@ EstimateOption = Annotated[
     typer.Option(
         "--estimate",
         help="How the sequence is estimated: posterior (means under the distribution of the noise), isotonic (the nearest "
-        "nondecreasing sequence), least-absolute (the nearest by absolute differences), rounded (the noisy counts, "
-        "sorted).",
+        "nondecreasing sequence), rounded (the noisy counts, sorted).",
         show_default="posterior, or what --solver was asked for",
     ),
 ]
@@ -185,10 +183,8 @@ def _planned(request: Request, length: int | None, *, graph: bool, ranked: int |
     """Return the plan of a number of counts; the number of records does not decide the noise."""
     from dpopt.synopses.histograms.sorted.release_sorted import plan_sorted
 
-    def plan(budget: Budget, size: int | None) -> SortedPlan:
-        return plan_sorted(length, budget, graph=graph, relation=request.relation, size=size, ranked=ranked)
-
-    found = plan(request.noise(plan, None), None)
+    plan = partial(plan_sorted, length, graph=graph, relation=request.relation, ranked=ranked)
+    found = plan(request.noise(plan, None))
     rows = [] if found.length_scale is None else [("number of nodes with an edge", "1", f"{found.length_scale:.4g}")]
     if found.ranked is not None:
         rows.append(("largest degrees, one by one", f"{found.ranked:,}", f"{found.scale:.4g}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from dpopt.algorithms.terms import N0
@@ -71,22 +72,11 @@ def plan(
 
     names = shared.named_columns(columns) or None
     chosen = ChosenLiterals.of(request.declared(schema), names, about.literals)
-    planned = request.plan(
-        lambda budget, size: plan_summary(
-            chosen,
-            about.k,
-            budget,
-            size=size or 0,
-            predicate=about.predicate,
-            relation=request.relation,
-            small_queries=about.small_queries,
-            solver=about.solver,
-        ),
-        n,
-        n0,
-    )
-    if about.error is not None:
-        refuse_inaccurate(planned, about.error, about.small_queries)
+    how = asdict(about)
+    width, error, _ = how.pop("k"), how.pop("error"), how.pop("literals")
+    planned = request.plan(partial(plan_summary, chosen, width, relation=request.relation, **how), n, n0)
+    if error is not None:
+        refuse_inaccurate(planned, error, about.small_queries)
     others = alternatives(planned)
     return shared.Output(
         {

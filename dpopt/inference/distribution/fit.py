@@ -6,7 +6,6 @@ The choice among millions of cells (`weighted_cells`) is public and deterministi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,6 +21,7 @@ from dpopt.programs.results import NO_LIMITS, SolveLimits
 from dpopt.programs.solver import Solver
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.marginal_set import MarginalSet
+from dpopt.threads import map_in_threads
 
 _ROWS_APART = 2
 _LARGE = 2**17
@@ -79,7 +79,6 @@ class Distribution:
         self.p = np.full(universe.cells, 1.0 / universe.cells) if start is None else start.copy()
         self.normalizer = 0.0
         self._start = self.p.copy() if universe.cells <= MOST_CELLS else None
-        self._pool = ThreadPoolExecutor(_ROWS_APART)
 
     def parts(self, measured: Measured) -> NDArray[np.float64]:
         """Return the mass of each part of a measurement, (c,)."""
@@ -219,8 +218,7 @@ class Distribution:
             work(0, rows)
             return
         half = rows // 2
-        for _ in self._pool.map(work, (0, half), (half, rows)):
-            pass
+        map_in_threads(lambda part: work(*part), ((0, half), (half, rows)), _ROWS_APART)
 
 
 def pulled_moves(queries: Sequence[Measured], shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -64,14 +64,6 @@ def _shift_of_ends(values: Numbers, weights: Numbers, s: Numbers, lower: float |
     return shift
 
 
-def isotonic_median(
-    values: Numbers, weights: Numbers, *, lower: float | None, upper: float | None, breaks: Sequence[int] = ()
-) -> Answer:
-    """Return the sequence of least absolute differences, and these."""
-    s = isotonic.isotonic_median(values, weights=weights, lower=lower, upper=upper, breaks=breaks)
-    return np.concatenate([s, np.abs(s - values)]), None
-
-
 def tree_consistency(tree: Tree, values: Numbers, variances: Numbers) -> Answer:
     """Return the values of the nodes, and the multipliers of TC-2: a node's slope plus its parent's multiplier."""
     x = least_squares(tree, values, variances)

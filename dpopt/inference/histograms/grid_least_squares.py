@@ -53,10 +53,7 @@ _NEAR, _MOST_STEPS = 1e-12, 200
 def grid_precisions(shape: Sequence[int], precisions: Mapping[Level, float]) -> NDArray[np.float64]:
     """Return the precision of each part, (L_1 + 1, ..., L_D + 1): lambda of LB-3.
 
-    Parameters
-    ----------
-    precisions : Mapping of level to float
-        One over the variance of the noise of a block's count, above 0; measured levels only.
+    `precisions` are one over the variance of the noise of a block's count, of the measured levels.
     """
     heights = grid_heights(shape)
     if not precisions.get((0,) * len(heights), 0.0) > 0.0:
@@ -76,14 +73,8 @@ def grid_least_squares(
 ) -> NDArray[np.float64]:
     """Return the estimate of each cell of least variance, of the grid's shape: to 12 digits of the largest correction.
 
-    Parameters
-    ----------
-    noisy : Mapping of level to array of `blocks_shape`
-        The noisy counts of the measured levels.
-    precisions : Mapping of level to float
-        As for `grid_precisions`.
-    total
-        The sum of all cells, where it is known without noise.
+    `noisy` are the counts of the measured levels, of `blocks_shape`; `total` the sum of all cells, where it is known
+    without noise.
     """
     heights = grid_heights(shape)
     gathered = grid_precisions(shape, precisions)
@@ -170,16 +161,9 @@ def _part_of_coefficients(height: int) -> NDArray[np.int64]:
 def halve_from_the_whole(
     estimate: NDArray[np.float64], counts: NDArray[np.float64], variance: float
 ) -> NDArray[np.float64]:
-    """Return the cells, none below 0, of the grid's shape.
+    """Return the cells, none below 0, of the grid's shape, from their least-squares estimates and noisy counts.
 
-    Parameters
-    ----------
-    estimate : array of the grid's shape
-        The least-squares estimate of each cell.
-    counts : array of the grid's shape
-        The noisy counts of single cells.
-    variance
-        That of their noise; 0 if they are exact.
+    `variance` is that of the noise of the counts; 0 if they are exact.
     """
     from dpopt.inference.histograms.tree_kernels import divide
 

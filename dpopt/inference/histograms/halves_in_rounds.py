@@ -43,16 +43,11 @@ _Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """Noisy counts of nodes that have no cell in common.
-
-    Attributes
-    ----------
-    counts : (m,)
-    """
+    """Noisy counts of nodes that have no cell in common."""
 
     nodes: NDArray[np.int64]
-    """Shape (m,). In the order of their cells."""
     counts: NDArray[np.int64]
+    """Shape (m,) each, in the order of their cells."""
     variance: float | _Numbers
     """Of the noise, at least 0: of all, or (m,)."""
     last: NDArray[np.bool_] | None = None
@@ -93,18 +88,9 @@ def next_nodes(
     """Return the next round's measurement: nodes of a level, and above them the blocks that are not worth a division.
 
     Nothing is known of how the records lie in a block in which nothing was measured: if the block that it is part of is
-    worth a division, it is divided down to the level. Blocks that were measured for the last time are left out.
-
-    Parameters
-    ----------
-    rounds
-        So far; one at least.
-    depth
-        Of the level, below that of the last round.
-    variance
-        Of the noise of a block that is measured once more, with all that is left for it.
-    total
-        The number of records, where it is public.
+    worth a division, it is divided down to the level. Blocks that were measured for the last time are left out. The
+    level lies below that of the last of the rounds, one at least; `variance` is that of a block that is measured once
+    more, with all that is left for it.
     """
     halves, whole = _Halves(shape, rounds, total), sum(grid_heights(shape))
     counts, below = halves.down()[0], halves.up()
@@ -128,15 +114,6 @@ def halves_in_rounds(shape: Sequence[int], rounds: Sequence[Round], *, total: in
     ----------
     total
         The number of records, where it is public.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> whole = Round(np.array([2, 3]), np.array([60, 1]), 2.0)
-    >>> parts = Round(np.array([4, 5, 3]), np.array([31, 28, -1]), 2.0)
-    >>> found = halves_in_rounds((4,), [whole, parts])
-    >>> bool(found.cells[2:].sum() < 2), bool(abs(found.cells[:2].sum() - 59) < 2)
-    (True, True)
     """
     halves = _Halves(shape, rounds, total)
     counts, shares, variances, spread = halves.down()

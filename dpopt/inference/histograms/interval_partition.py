@@ -29,16 +29,9 @@ MOST_WORK = 2**37
 
 
 def best_intervals(values: ArrayLike, intervals: int, *, by_depth: bool = False) -> NDArray[np.int64]:
-    """Return the places c_0 = 0, c_1, ..., c_K = n of a best partition, (K + 1,).
+    """Return the places c_0 = 0, c_1, ..., c_K = n of a best partition of x, (K + 1,).
 
-    Parameters
-    ----------
-    values : (n,)
-        x, finite; not negative where `by_depth`.
-    intervals
-        K, from 1 to n.
-    by_depth
-        IV-4 in place of IV-3.
+    x (n,) is finite; by depth (IV-4 in place of IV-3) none is negative. K is from 1 to n.
     """
     from dpopt.inference.histograms.kernels import best_cuts
 

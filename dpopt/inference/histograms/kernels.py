@@ -15,17 +15,12 @@ from dpopt.compilation import kernel
 def best_cuts(
     sums: NDArray[np.float64], squares: NDArray[np.float64], by_depth: bool, intervals: int, before: NDArray[np.int32]
 ) -> float:
-    """Write where the last interval of the best k intervals of the first j bins begins, (intervals + 1, n + 1); return f_K(n).
+    """Write where the last of the best k intervals of the first j bins begins, (intervals + 1, n + 1); return f_K(n).
 
     f_k(j) = min_i f_(k-1)(i) + w(i, j) (IV-6). Intervals are made longer from j down; w only grows with them (IV-5), so
-    that the search ends where w alone is no better than the best sum.
-
-    Parameters
-    ----------
-    sums, squares : (n + 1,) float64
-        Sums over the bins before each place, of the values and of their squares.
-    by_depth
-        Whether w is the squared sum (IV-4), and not the sum of squared differences to the mean (IV-3).
+    that the search ends where w alone is no better than the best sum. w is the squared sum (IV-4) by depth, else the
+    sum of squared differences to the mean (IV-3); `sums` and `squares` (n + 1,) are those of the values before each
+    place.
     """
     bins = sums.size - 1
     last = np.full(bins + 1, np.inf)

@@ -47,11 +47,8 @@ class MeanVariance:
     def __call__(self, precisions: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the mean variance and its derivative by the precision of each level, (d,).
 
-        Parameters
-        ----------
-        precisions : (d,) float64
-            One over the variance of a count of each level, from the root's down; 0 for a level that is not measured,
-            above 0 for the lowest.
+        `precisions` (d,), from the root's down, are one over the variance of a count: 0 for a level that is not
+        measured, above 0 for the lowest.
         """
         from dpopt.inference.histograms.tree_kernels import climb_and_return, return_from_siblings, sibling_sums
 

@@ -16,6 +16,7 @@ Source: Donoho and Johnstone (1995) for shrinkage of wavelets; Kolaczyk (1999) f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ _SEEN = 8.0
 """Divisions that a level is taken to have shown before, evenly over the components: small levels shrink by these."""
 
 
+@cache
 def division_prior() -> ScaleMixture:
     """Return how many of n records lie in the first half: around an even division, and around none and all of them.
 
@@ -43,15 +45,10 @@ def division_prior() -> ScaleMixture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShrunkenHalves:
-    """Cells after shrinkage, and how much boxes of them still vary.
-
-    Attributes
-    ----------
-    cells : array of the grid's shape
-        Posterior means; none negative.
-    """
+    """Cells after shrinkage, and how much boxes of them still vary."""
 
     cells: NDArray[np.float64]
+    """Posterior means, of the grid's shape; none negative."""
     total: float
     total_variance: float
     """Of all records."""

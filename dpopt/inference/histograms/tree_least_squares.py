@@ -61,21 +61,14 @@ def interval(tree: Tree, node: int) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Families:
-    """The nodes of a level that have children, and these children side by side.
-
-    Attributes
-    ----------
-    parents : slice or (p,) int64
-        Numbers of the nodes with children; a slice where no node of the level is a leaf.
-    below : slice
-        Numbers of their children.
-    counts : int or (p,) int64
-        How many each has; one number where all have as many.
-    """
+    """The nodes of a level that have children, and these children side by side."""
 
     parents: slice[int, int, int] | NDArray[np.int64]
+    """Shape (p,). The nodes with children; a slice where no node of the level is a leaf."""
     below: slice[int, int, int]
+    """Their children."""
     counts: int | NDArray[np.int64]
+    """Shape (p,). How many each has; one number where all have as many."""
     offsets: NDArray[np.int64]
     """Shape (p,). Where the children of each begin within `below`."""
 
@@ -215,11 +208,6 @@ def whole_of_total(values: ArrayLike, total: int) -> NDArray[np.int64]:
     both towards their values is nearer. To raise an entry from its floor costs 1 - 2 (x_k - floor x_k), so those with
     the largest remainders are raised; of equal ones the last, so that what does not fall before does not fall
     afterwards.
-
-    Parameters
-    ----------
-    values : (n,)
-        x, finite; their sum is the total, but for rounding errors.
     """
     real = np.asarray(values, dtype=np.float64)
     if real.ndim != 1 or real.size == 0 or not np.isfinite(real).all():
@@ -235,17 +223,12 @@ def whole_of_total(values: ArrayLike, total: int) -> NDArray[np.int64]:
 
 
 def zero_subtrees(tree: Tree, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values (v,) with 0 at every node that is at most 0, and everywhere below such a node.
+    """Return a consistent tree (v,) with 0 at every node that is at most 0, and everywhere below such a node.
 
     What comes out is near 0 where data are sparse, and not consistent: a parent is not the sum of its children any
     more.
 
     Source: Hay et al. 2010, section 4.2.
-
-    Parameters
-    ----------
-    values : (v,) float64
-        A consistent tree, as `least_squares` returns it.
     """
     if values.shape != (len(tree),):
         raise TreeError(f"expected one value for each of {len(tree):,} nodes, found shape {values.shape}")
@@ -259,17 +242,10 @@ def least_squares(tree: Tree, values: NDArray[np.float64], variances: NDArray[np
     """Return the consistent values of all nodes that are nearest to the given ones, (v,).
 
     Two passes over the levels find them (`TreeGains`). Among all linear unbiased estimates from these counts, the
-    answer to every range has the least variance.
+    answer to every range has the least variance. Of the variances only ratios matter: inf for a node that was not
+    measured, whose value is not looked at, and 0 for one that is known exactly (a public total).
 
     Source: Hay et al. 2010, Theorems 3 and 4.
-
-    Parameters
-    ----------
-    values : (v,) float64
-        Noisy count of each node; not looked at where the variance is inf.
-    variances : (v,) float64
-        Variance of each, >= 0: inf for a node that was not measured, 0 for one that is known exactly (a public total).
-        Only their ratios matter.
     """
     given, own = checked_counts(tree, values, variances)
     return TreeGains.of(tree, own).fit(given)
@@ -282,14 +258,8 @@ def range_variances(
 
     Given the value of a node, its children vary with covariance diag(V) - V V' / V_C, and what lies below one child is
     independent of the others. So a range's part below a node is b x_node plus something independent of variance c; (b,
-    c) climbs from the two ends of the range to the root. Its cost is one step for each level.
-
-    Parameters
-    ----------
-    variances : (v,) float64
-        As in `least_squares`.
-    starts, stops : (q,) int64
-        0 <= start <= stop <= bins; an empty range has variance 0.
+    c) climbs from the two ends of the range to the root. Its cost is one step for each level. An empty range has
+    variance 0; the variances of nodes are as in `least_squares`.
     """
     from dpopt.inference.histograms.tree_kernels import climb_ranges, sibling_sums
 

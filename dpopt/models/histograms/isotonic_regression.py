@@ -9,7 +9,7 @@ Problem (models/isotonic_regression): for noisy values y_1, ..., y_n with weight
                 lower <= s_k <= upper        if bounds are known                IR-4
                 sum_k s_k = total            if the total is known              IR-5
 
-The closed form takes n log n steps (`dpopt.inference.histograms.sorted.isotonic`); what it rests on, with M_ij the
+The closed form of IR-1 takes n log n steps (`dpopt.inference.histograms.sorted.isotonic`); what it rests on, with M_ij the
 weighted mean of y_i, ..., y_j:
 
     without IR-4 and IR-5, s_k = min_{j >= k} max_{i <= j} M_ij = max_{i <= k} min_{j >= i} M_ij       IR-6
@@ -85,7 +85,7 @@ def isotonic_median_regression(
 ) -> Model:
     """Return IR-2 to IR-5: the nearest nondecreasing sequence s (n,) by absolute differences t (n,).
 
-    Parameters and errors as for `isotonic_regression`. There is a closed form where no total is given.
+    Parameters and errors as for `isotonic_regression`.
 
     Examples
     --------
@@ -100,8 +100,7 @@ def isotonic_median_regression(
     build.rows("IR-2", 2 * noisy.size, (each, s, 1.0), (each, t, 1.0), (each + noisy.size, s, 1.0),
                (each + noisy.size, t, -1.0), lower=np.concatenate([noisy, np.full(noisy.size, -np.inf)]),
                upper=np.concatenate([np.full(noisy.size, np.inf), noisy]))  # fmt: skip
-    closed_form = computed_by(f"{_CLOSED_FORMS}:isotonic_median", noisy, heft, lower=lower, upper=upper, breaks=breaks)
-    return Model.of("isotonic_regression", build, closed_form=None if total is not None else closed_form)
+    return Model.of("isotonic_regression", build)
 
 
 def _checked(values: ArrayLike, weights: ArrayLike | None) -> tuple[Numbers, Numbers]:

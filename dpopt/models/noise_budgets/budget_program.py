@@ -69,16 +69,9 @@ def budget_solved_by(
     own: NDArray[np.float64],
     objective: Callable[[NDArray[np.float64]], float],
 ) -> tuple[NDArray[np.float64], SolvedBudget]:
-    """Return the parts of a budget that a solver finds, and how they compare with our own.
+    """Return the parts of a budget that a solver finds, the variables `symbol` of a model, and how they compare with our own.
 
-    Parameters
-    ----------
-    solver, model, symbol
-        Who solves which model, and the variables that are the parts.
-    own : (k,) float64
-        The parts that our own method found; the solver's are scaled to the same sum.
-    objective
-        Evaluates parts, whatever the solver says of them.
+    They are scaled to the sum of `own` (k,), the parts that our own method found, and `objective` evaluates both.
     """
     found = model.solve_for_release(solver)
     parts = np.maximum(np.nan_to_num(found.value[symbol]), 0.0)
@@ -110,24 +103,12 @@ def ratio_model(
     groups: Entries | None = None,
     names: Names | None = None,
 ) -> Model:
-    """Return the program as a model.
+    """Return the program as a model; `build` has the variables x alone, whose columns are the `shares` (k,).
 
-    Parameters
-    ----------
-    build, shares
-        A program of the variables x alone, and their columns.
-    labels
-        Of the rows that bound the shares, of the groups, and of the ratios.
-    gains, floors, constants
-        g_ik: ratio, column of the share and number of each; c_i from 0, (n,); kappa_i.
-    start : (k,) float64
-        Feasible shares, whose ratios bound those of the best.
-    own
-        Our own `method`: the best shares, and the weights of the groups, of sum 1, that prove it; their dual follows.
-    exact
-        Whether all of the total is used.
-    groups
-        a_ij: group, ratio and number of each; None where the sum of all ratios counts.
+    `gains` (ratio, column of the share, number), `floors` (n,) and `constants` are g_ik, c_i from 0 and kappa_i; `groups`
+    (group, ratio, number) are a_ij, None where the sum of all ratios counts. `labels` are those of the rows that bound
+    the shares, of the groups, and of the ratios. The ratios of feasible shares `start` (k,) bound those of the best.
+    `own` is our own `method`: the best shares, and the weights of the groups, of sum 1, that prove it; their dual follows.
     """
     from scipy.sparse import csr_array
 
@@ -169,17 +150,6 @@ def ratio_model(
         return np.concatenate((best, values, worst)), np.concatenate((price, dual, multipliers))
 
     return Model.of(name, build, closed_form=closed_form, method=method)
-
-
-def descended(
-    function: Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]], start: NDArray[np.float64], steps: int
-) -> NDArray[np.float64]:
-    """Return a point where a function, given with its gradient, is less than at the start."""
-    from scipy.optimize import minimize
-
-    # Few variables: what L-BFGS-B saves is less than what its library's threads cost.
-    found = minimize(function, start, jac=True, method="BFGS", options={"maxiter": steps, "gtol": 1e-7})
-    return np.asarray(found.x, dtype=np.float64)
 
 
 def workload_of(sizes: ArrayLike, marginals: Sequence[Sequence[int]], *, name: str) -> MarginalSet:

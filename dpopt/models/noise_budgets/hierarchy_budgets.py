@@ -13,16 +13,11 @@ with weights w_q of sum 1, and m is in how many groups of a level two neighbours
 groups, each level with the weight 1 / (D + 1), shared equally (HB-5). Derivation and a worked example:
 models/hierarchy_budgets/README.md.
 
-Precision p_d of the counts (`noise_precisions`): one over the variance of their noise, where one record moves the
-counts by m in L1 and in squared L2. The discrete Gaussian distribution has at most the variance sigma^2 = m / 2 b; the
-discrete Laplace distribution of scale m / b has exactly 1 / (2 sinh^2(b / 2 m)).
-
 Groups of different sizes have no common directions, so unlike in `level_budgets` F has no closed form; it comes as a
 function with slopes, computed by two passes over the tree (`dpopt.inference.histograms.mean_variance`).
 
-With Gaussian noise convex; the gap to the optimum is proven (HB-6: F lies above its tangent). With Laplace noise not
-convex, and best at few levels: many starts, no bound. Tests compare with dense least squares, with CVXPY and with
-enumeration.
+The search is `level_descent`; its bound for Gaussian noise is HB-6. Tests compare with dense least squares, with CVXPY and
+with enumeration.
 
 Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the program is our own.
 """
@@ -30,8 +25,8 @@ Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the prog
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,44 +34,21 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze, whole
 from dpopt.errors import ProgramError
 from dpopt.models.model import Answer, Model
-from dpopt.models.noise_budgets.budget_program import LevelBudgets, budget_solved_by, descended
+from dpopt.models.noise_budgets.level_descent import LeveledProgram, best_shares
 from dpopt.programs.building import Builder
 from dpopt.programs.conic import Cone
-from dpopt.programs.solver import Solver
-
-_LARGEST_ARGUMENT = 20.0  # of sinh: counts have no noise any more, and slopes stay finite
-
-
-def noise_precisions(amounts: NDArray[np.float64], *, sensitivity: int, gaussian: bool) -> NDArray[np.float64]:
-    """Return p of each part b of the budget, in the shape of the amounts."""
-    if gaussian:
-        return np.asarray(2.0 * amounts / sensitivity)
-    return np.asarray(2.0 * np.sinh(np.minimum(amounts / (2.0 * sensitivity), _LARGEST_ARGUMENT)) ** 2)
-
-
-def precision_rates(amounts: NDArray[np.float64], *, sensitivity: int, gaussian: bool) -> NDArray[np.float64]:
-    """Return the derivative of each p by its b, in the shape of the amounts."""
-    if gaussian:
-        return np.full(np.shape(amounts), 2.0 / sensitivity)
-    return np.asarray(np.sinh(np.minimum(amounts / sensitivity, 2 * _LARGEST_ARGUMENT)) / sensitivity)
-
-
-DROPPED = 0.004
-"""A level with less than this share of the budget is not measured; its share goes to the others."""
 
 VarianceAndSlopes = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
 """F and its derivatives by p, (d,), at precisions p (d,) with p_D > 0."""
 
-_MOST_SUBSETS, _MOST_STARTS = 64, 200
-_POLISHED = 5
-_ROUGH, _FINE = 5, 500  # steps of a descent
-_ROUNDING = 1e-12
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HierarchyProgram:
+class HierarchyProgram(LeveledProgram):
     """HB-1 to HB-4."""
 
+    bins: int = field(default=-1, init=False)
+    rough: ClassVar[int] = 6
+    references: NDArray[np.float64] = field(default_factory=lambda: freeze(np.ones(1)), init=False)
     variance: VarianceAndSlopes
     """F with its slopes, a function of all p."""
     levels: int
@@ -84,9 +56,7 @@ class HierarchyProgram:
     first: int
     """Levels from this one down may be measured: 1 where the total is known, else 0."""
     amount: float
-    """The budget, epsilon or rho."""
     sensitivity: int
-    """m."""
     gaussian: bool
     least: float
     """Share of the budget that single bins get at least, above 0 and at most 1."""
@@ -99,34 +69,15 @@ class HierarchyProgram:
         if not (self.amount > 0 and self.sensitivity >= 1 and 0 < self.least <= 1):
             raise ProgramError("hierarchy budgets: amount, sensitivity and the least share of single bins are above 0")
 
-    def evaluate(self, amounts: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return the objective HB-1 and its derivatives by b, (D + 1,)."""
-        precisions = noise_precisions(amounts, sensitivity=self.sensitivity, gaussian=self.gaussian)
+    @property
+    def size(self) -> int:
+        """D + 1."""
+        return self.levels
+
+    def at(self, precisions: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return F as the variance of the one group, (1,), and its slopes (1, D + 1)."""
         value, slopes = self.variance(precisions)
-        return value, np.asarray(
-            slopes * precision_rates(amounts, sensitivity=self.sensitivity, gaussian=self.gaussian)
-        )
-
-    def spread(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the amount of each level, (D + 1,), for the shares of those that may be measured (HB-2).
-
-        Single bins get their least share of the budget; the levels divide the rest by their shares.
-        """
-        amounts = np.zeros(self.levels)
-        amounts[self.first :] = (1.0 - self.least) * self.amount * shares
-        amounts[-1] += self.least * self.amount
-        return amounts
-
-    def shares(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the share of each level that may be measured: the inverse of `spread`."""
-        free = np.maximum(amounts - self.least * self.amount * np.eye(amounts.size)[-1], 0.0)
-        return np.asarray(free / free.sum() if free.any() else np.eye(free.size)[-1])
-
-    def lower_bound(self, amounts: NDArray[np.float64]) -> float:
-        """Return a number that the objective of no amounts is below (HB-6); Gaussian noise only."""
-        value, slopes = self.evaluate(amounts)
-        best = (1.0 - self.least) * slopes[self.first :].min() + self.least * slopes[-1]
-        return value - float(slopes @ amounts) + self.amount * float(best)
+        return np.array([value]), slopes[None, :]
 
 
 MOST_ENTRIES = 1_000_000
@@ -221,7 +172,7 @@ def _hierarchy_model(program: HierarchyProgram, dense: _DenseHierarchy) -> Model
     amount, first, bins = program.amount, program.first, dense.ranges.shape[1]
     measured, matrices, number = range(first, program.levels), dense.matrices[first:], len(dense.ranges)
     precision = 2.0 / program.sensitivity
-    most = program.evaluate(program.spread(np.full(len(measured), 1.0 / len(measured))))[0]
+    most = program.objective(program.spread(np.full(len(measured), 1.0 / len(measured))))
     size = np.sqrt(most * precision * amount / dense.weights)  # w y^2 <= v p, and no v is above `most`
     roots, scale = np.sqrt(dense.weights), most / (precision * amount)
     build, width, cones = Builder(), 2 + number * bins, np.arange(len(measured))
@@ -246,9 +197,9 @@ def _hierarchy_model(program: HierarchyProgram, dense: _DenseHierarchy) -> Model
     build.rows("HB-4", number * bins, *rows, lower=targets, upper=targets)
 
     def by_descent() -> Answer:
-        amounts = program.spread(_best_shares(program))
-        precisions = noise_precisions(amounts, sensitivity=program.sensitivity, gaussian=True)
-        estimated, slopes = dense.inverse(precisions), program.evaluate(amounts)[1]
+        amounts = program.spread(best_shares(program))
+        precisions, slopes = program.precisions(amounts), program.evaluate(amounts)[1][0]
+        estimated = dense.inverse(precisions)
         shares = [(matrix @ estimated).T for matrix in matrices]  # y / p, (q, groups)
         moved = [p * one for p, one in zip(precisions[first:], shares, strict=True)]
         squares = np.array([dense.weights @ (one**2).sum(axis=1) for one in shares])  # of y / p, weighted
@@ -264,94 +215,3 @@ def _hierarchy_model(program: HierarchyProgram, dense: _DenseHierarchy) -> Model
         return np.concatenate(point), np.concatenate(duals)
 
     return Model.of("hierarchy_budgets", build, closed_form=by_descent, method="descent")
-
-
-def best_hierarchy_budgets(
-    program: HierarchyProgram, solver: str | Solver | None = None, model: Model | None = None
-) -> LevelBudgets:
-    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out.
-
-    A `solver` finds them in place of the descent, by the `model` of the same program; errors as of `budget_solved_by`.
-    """
-    if _nothing_varies(program):
-        return LevelBudgets(freeze(_bins_alone(program)), freeze(np.zeros(1)), 0.0 if program.gaussian else None)
-    shares, solved = _best_shares(program), None
-    if solver is not None and model is not None:
-        own = program.spread(shares)[program.first :]
-        found, solved = budget_solved_by(
-            solver, model, "b", own, lambda parts: program.evaluate(program.spread(program.shares(parts)))[0]
-        )
-        shares = program.shares(found)
-    amounts = program.spread(shares)
-    kept = program.spread(_without_small(program, shares, amounts))
-    value = program.evaluate(kept)[0]
-    gap = max(0.0, 1.0 - program.lower_bound(amounts) / value) if program.gaussian else None
-    return LevelBudgets(freeze(kept), freeze(np.array([value])), gap, solved)
-
-
-def _best_shares(program: HierarchyProgram) -> NDArray[np.float64]:
-    """Return shares of the free part of the budget, (levels,), of least objective."""
-    starts = _starts(program)
-    if len(starts) > 1:
-        starts = sorted((_descend(program, start, _ROUGH) for start in starts), key=_objective(program))
-    found = [_descend(program, start, _FINE) for start in starts[:_POLISHED]]
-    return _shares(min(found, key=_objective(program)))
-
-
-def _nothing_varies(program: HierarchyProgram) -> bool:
-    """Return whether a known total alone determines the ranges: their variance is 0 but for rounding errors."""
-    alone = _bins_alone(program)
-    precision = noise_precisions(alone[-1:], sensitivity=program.sensitivity, gaussian=program.gaussian)[0]
-    return program.evaluate(alone)[0] <= _ROUNDING / float(precision)
-
-
-def _bins_alone(program: HierarchyProgram) -> NDArray[np.float64]:
-    return program.spread(np.eye(program.levels - program.first)[-1])
-
-
-def _objective(program: HierarchyProgram) -> Callable[[NDArray[np.float64]], float]:
-    return lambda point: program.evaluate(program.spread(_shares(point)))[0]
-
-
-def _shares(point: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(point**2 / (point @ point))
-
-
-def _descend(program: HierarchyProgram, start: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    """Return square roots of shares of less objective."""
-
-    def logarithm(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        shares, free = _shares(point), (1.0 - program.least) * program.amount
-        value, slopes = program.evaluate(program.spread(shares))
-        by_share = free * slopes[program.first :] / value
-        gradient = 2.0 * point / float(point @ point) * (by_share - by_share @ shares)
-        return float(np.log(value)), np.asarray(gradient)
-
-    return descended(logarithm, start, steps)
-
-
-def _starts(program: HierarchyProgram) -> list[NDArray[np.float64]]:
-    """Return square roots of shares: all alike; for Laplace noise single bins with sets of others."""
-    levels = program.levels - program.first
-    if program.gaussian:
-        return [np.ones(levels)]  # convex: any starting point is good
-    others = range(levels - 1)
-    largest = levels - 1 if 2 ** (levels - 1) <= _MOST_SUBSETS else 2
-    chosen = [kept for number in range(largest + 1) for kept in combinations(others, number)]
-    chosen = chosen[: max(_MOST_STARTS - levels, _MOST_SUBSETS)] + [tuple(others[:: step + 1]) for step in others]
-    starts = np.full((len(chosen), levels), 1e-2)
-    starts[:, -1] = 1.0
-    for start, kept in zip(starts, chosen, strict=True):
-        start[list(kept)] = 1.0
-    return list(np.unique(starts, axis=0))
-
-
-def _without_small(
-    program: HierarchyProgram, shares: NDArray[np.float64], amounts: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return shares without the levels that get little; single bins have their least share anyway."""
-    small = amounts[program.first :] < DROPPED * program.amount
-    kept = np.where(small, 0.0, shares)
-    if not kept.any():
-        return np.asarray(np.eye(shares.size)[-1])
-    return np.asarray(kept / kept.sum())

@@ -15,9 +15,7 @@ dimensions a level is a shape of blocks, h one height for each axis, j <= h hold
 box are the products of those of its sides (LB-7). Derivation, checks and a worked example:
 models/level_budgets/README.md.
 
-With Gaussian noise convex; the gap to the optimum is proven (LB-6: f lies above its tangents, for any mixture of the
-groups). With Laplace noise not convex, and best at few levels: many starts, no bound. Tests compare with CVXPY and with
-enumeration.
+The search is `level_descent`; its bound for Gaussian noise is LB-6. Tests compare with CVXPY and with enumeration.
 
 Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the program is our own.
 """
@@ -25,38 +23,28 @@ Source: Hay et al. 2010 (trees); Li et al. 2015 (the matrix mechanism); the prog
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import combinations
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpopt.arrays import freeze, whole
+from dpopt.arrays import whole
 from dpopt.constraints import constrain
 from dpopt.errors import ProgramError, WorkloadError
 from dpopt.models.model import Model
-from dpopt.models.noise_budgets.budget_program import LevelBudgets, budget_solved_by, descended, ratio_model
-from dpopt.models.noise_budgets.hierarchy_budgets import DROPPED, noise_precisions, precision_rates
+from dpopt.models.noise_budgets.budget_program import LevelBudgets, ratio_model
+from dpopt.models.noise_budgets.level_descent import LeveledProgram, best_budgets, best_shares
 from dpopt.programs.building import Builder, dense
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.weighted_ranges import loads_of
 
-_LOSS = 0.001
-"""All levels that are left out may cost this share of the objective together; beyond it they are measured."""
-
-_POLISHED = 6
-_SHARPNESS = (8.0, 64.0, 512.0)  # of the soft maximum over groups, one after the other
-_SHARPER = (64.0, 512.0, 4096.0)
-_GAP = 5e-4  # Gaussian noise: above it the search begins again nearby
-_AGAIN = 4  # times at most
-_LIFTED = 0.01  # share of the budget that all levels get alike before that
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelProgram:
+class LevelProgram(LeveledProgram):
     """LB-1 to LB-5 as arrays."""
 
+    first: int = field(default=0, init=False)
+    bins: int = field(default=0, init=False)
     loads: NDArray[np.float64]
     """Shape (g, k). c_gh, over the orthogonal parts that functions of the bins fall into; in one dimension one for each
     level."""
@@ -66,12 +54,10 @@ class LevelProgram:
     """Shape (k, L + 1). 1 where a level (column) informs about a part (row), 0 elsewhere: in one dimension `numpy.tri`,
     j <= h."""
     references: NDArray[np.float64]
-    """Shape (g,). r_g."""
     amount: float
-    """The budget, epsilon or rho."""
     sensitivity: int
-    """m."""
     gaussian: bool
+    least: float = 0.0
 
     def __post_init__(self) -> None:
         constrain(self, ProgramError)
@@ -82,66 +68,27 @@ class LevelProgram:
                 f"level budgets: found loads of shape {self.loads.shape} and informative levels of shape "
                 f"{self.informative.shape}, for {levels} levels and {self.references.size} groups"
             )
-        if not (self.amount > 0 and self.sensitivity >= 1 and (self.references > 0).all()):
-            raise ProgramError("level budgets: amount, sensitivity and references are above 0")
+        if not (self.amount > 0 and self.sensitivity >= 1 and (self.references > 0).all() and 0 <= self.least <= 1):
+            raise ProgramError(
+                "level budgets: amount, sensitivity and references are above 0, a least share from 0 to 1"
+            )
 
-    def precisions(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return p_h, one over the variance of a count (LB-4)."""
-        return noise_precisions(amounts, sensitivity=self.sensitivity, gaussian=self.gaussian)
+    @property
+    def size(self) -> int:
+        """L + 1."""
+        return self.blocks.size
 
-    def gathered(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gathered(self, precisions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return lambda, (k,): the precision of each part (LB-3)."""
-        return np.asarray(self.informative @ (self.blocks * self.precisions(amounts)))
+        return np.asarray(self.informative @ (self.blocks * precisions))
 
-    def variances(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean variance of each group's ranges, (g,); inf where they are not determined."""
-        gathered = self.gathered(amounts)
+    def at(self, precisions: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the variances, (g,), and their derivatives by p, (g, L + 1)."""
+        gathered = self.gathered(precisions)
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(self.loads > 0.0, self.loads / gathered, 0.0)
-        return np.asarray(terms.sum(axis=1))
-
-    def objective(self, amounts: NDArray[np.float64]) -> float:
-        """Return LB-1."""
-        return float((self.variances(amounts) / self.references).max())
-
-    def slopes(self, amounts: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the derivatives in b_h, (L + 1,), of the groups' ratios mixed with these weights (g,)."""
-        gathered = self.gathered(amounts)
-        mixed = (mixture / self.references) @ self.loads
-        with np.errstate(divide="ignore", invalid="ignore"):
-            falls = np.where(mixed > 0.0, mixed / gathered**2, 0.0)
-        informed = falls @ self.informative
-        rates = precision_rates(amounts, sensitivity=self.sensitivity, gaussian=self.gaussian)
-        return np.asarray(-informed * self.blocks * rates)
-
-    def lower_bound(self, amounts: NDArray[np.float64]) -> float:
-        """Return a number that the objective of no amounts is below (LB-6); Gaussian noise only."""
-        ratios = self.variances(amounts) / self.references
-        mixture, slopes = self.best_mixture(amounts)
-        mixed = mixture @ slopes
-        return float(mixture @ ratios) - float(mixed @ amounts - self.amount * mixed.min())
-
-    def best_mixture(self, amounts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the mixture of the groups (g,) that proves most at these amounts, and the groups' slopes (g, L + 1).
-
-        maximize w'f - slopes(w)'b + amount t  subject to  t <= slopes(w)_h, w >= 0, sum w = 1: the best mixture, by a linear
-        program, whose answer is made feasible.
-        """
-        from scipy.optimize import linprog
-
-        ratios = self.variances(amounts) / self.references
-        groups = ratios.size
-        slopes = np.array([self.slopes(amounts, one) for one in np.eye(groups)])  # (g, L + 1)
-        found = linprog(
-            -np.append(ratios - slopes @ amounts, self.amount),
-            A_ub=np.column_stack((-slopes.T, np.ones(slopes.shape[1]))),
-            b_ub=np.zeros(slopes.shape[1]),
-            A_eq=np.append(np.ones(groups), 0.0)[None, :],
-            b_eq=[1.0],
-            bounds=[(0.0, None)] * groups + [(None, None)],
-        )
-        mixture = np.ones(groups) if found.x is None else np.maximum(found.x[:groups], 0.0)
-        return mixture / mixture.sum(), slopes
+            falls = np.where(self.loads > 0.0, terms / gathered, 0.0)
+            return terms.sum(axis=1), -(falls @ self.informative) * self.blocks
 
 
 def level_budgets(
@@ -198,11 +145,12 @@ def level_model(program: LevelProgram) -> Model:
     number = parts.size
     gains = program.informative[parts] * program.blocks * 2.0 / program.sensitivity
     build = Builder()
-    b = build.variables("b", program.blocks.size, upper=program.amount, start=0)
+    least = program.spread(np.zeros(program.size))
+    b = build.variables("b", program.size, lower=least, upper=program.amount, start=0)
 
     def by_descent() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        amounts = _best_amounts(program, None)
-        return amounts, program.best_mixture(amounts)[0]
+        amounts = program.spread(best_shares(program))
+        return amounts, program.best_mixture(amounts)
 
     return ratio_model(
         "level_budgets",
@@ -212,7 +160,7 @@ def level_model(program: LevelProgram) -> Model:
         labels=("LB-2", "LB-1", "LB-3"),
         gains=dense(gains, b),
         floors=np.ones(number),
-        start=np.full(b.size, program.amount / b.size),
+        start=program.spread(np.full(b.size, 1.0 / b.size)),
         own=by_descent,
         method="descent",
         total=program.amount,
@@ -224,105 +172,9 @@ def level_model(program: LevelProgram) -> Model:
 def best_level_budgets(
     program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None, solver: str | Solver | None = None
 ) -> LevelBudgets:
-    """Return amounts of least objective, from many starts for Laplace noise; levels that hardly count are left out.
-
-    Parameters
-    ----------
-    starts : sequence of (L + 1,) float64, optional
-        Shares of the budget to begin with, for Laplace noise; those for one dimension if left out.
-    solver
-        Who finds the amounts in place of the descent; for Gaussian noise. Errors as of `budget_solved_by`.
-    """
-    best, solved = _best_amounts(program, starts), None
-    if solver is not None:
-        best, solved = budget_solved_by(solver, level_model(program), "b", best, program.objective)
-    kept = _without_small_levels(program, best)
-    gap = max(0.0, 1.0 - program.lower_bound(best) / program.objective(kept)) if program.gaussian else None
-    return LevelBudgets(freeze(kept), freeze(program.variances(kept)), gap, solved)
-
-
-def _best_amounts(program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None) -> NDArray[np.float64]:
-    """Return amounts (L + 1,) of least objective."""
-    begun = _starts(program) if starts is None or program.gaussian else [np.sqrt(start) for start in starts]
-    rough = [_descend(program, start, _SHARPNESS[0]) for start in begun]
-    rough.sort(key=lambda point: program.objective(_amounts(program, point)))
-    found = []
-    for start in rough[:_POLISHED]:
-        point = start
-        for sharpness in _SHARPNESS if len(program.loads) > 1 else ():
-            point = _descend(program, point, sharpness)
-        found.append(_amounts(program, point))
-    best = min(found, key=program.objective)
-    return _nearer(program, best) if program.gaussian else best
-
-
-def _nearer(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return amounts whose proven gap is small, for Gaussian noise.
-
-    In the roots of the shares a level without any share has slope 0, whatever more of it were worth; so each gets a
-    little.
-    """
-    best = amounts
-    for _ in range(_AGAIN):
-        if program.lower_bound(best) >= (1.0 - _GAP) * program.objective(best):
-            break
-        point = np.sqrt((1.0 - _LIFTED) * best / program.amount + _LIFTED / best.size)
-        for sharpness in _SHARPER:
-            point = _descend(program, point, sharpness)
-        found = _amounts(program, point)
-        if program.objective(found) >= program.objective(best):
-            break  # from the same amounts the search would go the same way
-        best = found
-    return best
-
-
-def _descend(program: LevelProgram, start: NDArray[np.float64], sharpness: float) -> NDArray[np.float64]:
-    return descended(partial(_soft_objective, program=program, sharpness=sharpness), start, 500)
-
-
-def _starts(program: LevelProgram) -> list[NDArray[np.float64]]:
-    """Return square roots of shares: all alike; for Laplace noise single bins with every d-th level, or one or two."""
-    levels = program.blocks.size
-    if program.gaussian:
-        return [np.ones(levels)]  # convex: any starting point is good
-    chosen = [range(0, levels, step) for step in range(1, levels + 1)]
-    others = [pair for number in (1, 2) for pair in combinations(range(1, levels), number)]
-    starts = np.full((len(chosen) + len(others), levels), 1e-2)
-    for start, kept in zip(starts, [*chosen, *((0, *pair) for pair in others)], strict=True):
-        start[list(kept)] = 1.0
-    return list(starts)
-
-
-def _amounts(program: LevelProgram, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(program.amount * point**2 / (point @ point))
-
-
-def _soft_objective(
-    point: NDArray[np.float64], program: LevelProgram, sharpness: float
-) -> tuple[float, NDArray[np.float64]]:
-    """Return the logarithm of the soft maximum of the groups' ratios, and its gradient in the roots of the shares."""
-    amounts = _amounts(program, point)
-    ratios = program.variances(amounts) / program.references
-    if not np.isfinite(ratios).all():
-        return 1e300, np.zeros_like(point)
-    top = float(ratios.max())
-    powers = (ratios / top) ** sharpness
-    value = np.log(top) + np.log(powers.mean()) / sharpness
-    mixture = powers / powers.sum() / ratios
-    slopes = program.slopes(amounts, np.asarray(mixture))
-    length = float(point @ point)
-    gradient = 2.0 * point / length * (program.amount * slopes - slopes @ amounts)
-    return float(value), np.asarray(gradient)
-
-
-def _without_small_levels(program: LevelProgram, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-    most = (1.0 + _LOSS) * program.objective(amounts)
-    kept = amounts
-    for level in np.argsort(amounts, kind="stable").tolist():
-        if amounts[level] >= DROPPED * program.amount:
-            break
-        less = np.where(np.arange(amounts.size) == level, 0.0, kept)
-        less *= program.amount / less.sum()
-        if program.objective(less) <= most:
-            kept = less
-    return np.asarray(kept)
+    """Return amounts of least objective; as `best_budgets`, by the model of the program where a solver is named."""
+    if program.least:  # few need it, and Laplace noise has more local optima with it
+        found = best_level_budgets(replace(program, least=0.0), starts, solver)
+        if found.amounts[0] >= program.least * program.amount:
+            return found
+    return best_budgets(program, starts=starts, solver=solver, model=None if solver is None else level_model(program))

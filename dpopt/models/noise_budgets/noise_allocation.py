@@ -67,19 +67,14 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllocationProgram:
-    """NA-1 to NA-5 as arrays.
-
-    Parameters
-    ----------
-    supersets, components, gains : (e,) int64, (e,) int64, (e,) float64
-        Candidate A, component B and 2 rho / (sensitivity N(A - B)) for each pair with B in A (NA-3).
-    """
+    """NA-1 to NA-5 as arrays."""
 
     candidates: MarginalSet
     """By number of attributes, which increase within each; every component B is a candidate."""
     supersets: NDArray[np.int64]
     components: NDArray[np.int64]
     gains: NDArray[np.float64]
+    """Shape (e,). Candidate A, component B and 2 rho / (sensitivity N(A - B)) for each pair with B in A (NA-3)."""
     costs: NDArray[np.float64]
     prior: NDArray[np.float64]
     """Shape (S,). c_B (NA-4), and kappa_B (NA-5)."""

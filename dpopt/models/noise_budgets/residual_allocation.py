@@ -105,13 +105,7 @@ class ResidualPrior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualProgram:
-    """RA-1 to RA-4 as arrays.
-
-    Parameters
-    ----------
-    wholes, parts, spreads : (e,) int64, (e,) int64, (e,) float64
-        Marginal W, residual A in it, and s_AW, for each such pair (RA-3).
-    """
+    """RA-1 to RA-4 as arrays."""
 
     sets: MarginalSet
     """The residuals A: subsets of the workload's marginals of attributes with more than one code, by number of
@@ -119,6 +113,7 @@ class ResidualProgram:
     wholes: NDArray[np.int64]
     parts: NDArray[np.int64]
     spreads: Numbers
+    """Shape (e,). Marginal W, residual A in it, and s_AW, for each such pair (RA-3)."""
     weights: Numbers
     """Shape (M,). w_W."""
     prices: Numbers
@@ -283,9 +278,8 @@ def _precisions(program: ResidualProgram, costs: Numbers, price: float) -> Numbe
     """Return the x_A, (S,), of RA-5: Newton's steps on the concave power mean of the totals."""
     wanted = np.sqrt(costs / (price * program.prices))
     kappa = np.where(program.prior.chances > 0, 1.0 / program.prior.variances, np.inf).min(axis=1)
-    bought = (
-        wanted - kappa - program.known
-    )  # no less than what is bought, as a power mean is at least the smallest total
+    # No less than what is bought, as a power mean is at least the smallest total.
+    bought = wanted - kappa - program.known
     worth = costs * program.moments(np.zeros(costs.size), 2) > price * program.prices
     rest = np.flatnonzero((bought > 0) & worth)
     prior = ResidualPrior(program.prior.variances[rest], program.prior.chances[rest])

@@ -187,14 +187,7 @@ def factored(
 ) -> NDArray[np.int64]:
     """Add X and V with [[X, R'], [R, V]] semidefinite and X_jj <= 1, R of shape (q, n), and return the V_qq, (q,).
 
-    Parameters
-    ----------
-    labels
-        Of the rows X_jj <= 1, and of the cone.
-    most
-        V_qq at most.
-    objective
-        Coefficient of each V_qq.
+    `labels` are those of the rows X_jj <= 1 and of the cone; each V_qq is `most` at most, with this coefficient.
     """
     queries, bins = root.shape
     row, column = np.tril_indices(bins)

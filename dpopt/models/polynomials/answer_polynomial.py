@@ -18,7 +18,7 @@ All are of the form
 
     minimize   gamma + (sum_c w_c^2 x_c^2)^(1/2)   subject to   |sum_c P_mc x_c - v_m| <= gamma  for each point m,
 
-a convex program (a cone and two rows for each point), which is solved by Newton's method along the central path.
+a convex program (a cone and two rows for each point), which is solved by sequential quadratic programs (SLSQP of SciPy).
 Nothing that is found is believed: gamma is evaluated anew, in exact arithmetic, from the coefficients that are
 returned, rounded to dyadic rationals first. Whatever the search did, the stated bound holds.
 
@@ -29,10 +29,9 @@ CVXPY.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import comb, inf, isnan, log, nan, sqrt
+from math import comb, inf, isnan, nan, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,10 +42,7 @@ from dpopt.programs.building import Builder
 from dpopt.programs.conic import Cone
 from dpopt.programs.solver import Solver
 
-# where the search ends, and how much faster it gets each time
-_GAP, _LARGEST_GROWTH, _FASTER = 1e-9, 1e16, 10.0
-# Newton's method: at most so many steps, none smaller, so close
-_STEPS, _SMALLEST_STEP, _CLOSE = 60, 1e-12, 1e-3
+_STEPS, _CLOSE = 300, 1e-12  # of the search
 _BITS = 60  # coefficients are whole multiples of 2^-60
 
 
@@ -70,63 +66,34 @@ def candidates(
     middle[0] = (values.max() + values.min()) / 2.0
     # In a basis in which all directions matter as much, to the points and the noise together.
     basis, change = np.linalg.qr(np.vstack((points, np.diag(weights))))
-    ended = _central_path(basis[: len(points)], values, basis[len(points) :], change @ middle)
+    ended = _least_bound(basis[: len(points)], values, basis[len(points) :])
     return [middle, *found, np.linalg.solve(change, ended)]
 
 
-def _central_path(
-    points: NDArray[np.float64], values: NDArray[np.float64], weights: NDArray[np.float64], start: NDArray[np.float64]
+def _least_bound(
+    points: NDArray[np.float64], values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return x with the least gamma + length, gamma >= |points x - values|, length >= |weights x|, by Newton's method.
+    """Return x with the least gamma + |weights x|, gamma >= |points x - values|, from least squares with both on."""
+    from scipy.optimize import LinearConstraint, minimize
 
-    On (gamma + length) growth - sum log of the slacks - log of length^2 - abs(weights x)^2, with growth ever larger:
-    the gap is at most (2 m + 2) / growth for m points (Boyd and Vandenberghe 2004, Section 11.6).
-    """
     ones = np.ones((len(points), 1))
-    rows = np.block([[-points, ones, 0 * ones], [points, ones, 0 * ones]])
-    right = np.concatenate((-values, values))
-    cone = -np.pad(weights.T @ weights, (0, 2))  # the quadratic form of length^2 - abs(weights x)^2
-    cone[-1, -1] = 1.0
-    costs = np.zeros(rows.shape[1])
-    costs[-2:] = 1.0
-    slack = float(np.abs(points @ start - values).max())
-    at = np.append(start, (slack + 1.0, float(np.linalg.norm(weights @ start)) + 1.0))
+    rows, right = np.block([[-points, ones], [points, ones]]), np.concatenate((-values, values))
 
-    growth, slacks, inside = 1.0, rows @ at - right, float(at @ cone @ at)
-    while len(rows) + 2 > _GAP * growth * (costs @ at) and growth < _LARGEST_GROWTH:
-        growth *= _FASTER
-        for _ in range(_STEPS):
-            scaled, normal = rows / slacks[:, None], 2 * (cone @ at) / inside
-            downhill = scaled.sum(axis=0) + normal - growth * costs
-            step = _solution(scaled.T @ scaled + normal[:, None] * normal - 2 * cone / inside, downhill)
-            gain, size = float(downhill @ step), 1.0
-            # By how much slacks and the inside of the cone grow along the step, as multiples, and the costs.
-            moved, bent, cost = scaled @ step, cone @ step / inside, growth * float(costs @ step)
-            once, twice = 2 * float(at @ bent), float(step @ bent)
-            while size > _SMALLEST_STEP:
-                there, slacks_by = at + size * step, 1 + size * moved
-                inside_by = 1 + size * (once + size * twice)
-                if slacks_by.min() > 0 and inside_by > 0 and there[-1] > 0:
-                    rise = size * cost - float(np.log(slacks_by).sum()) - log(inside_by)
-                    slacks_there, inside_there = rows @ there - right, float(there @ cone @ there)
-                    if rise < -0.1 * size * gain and slacks_there.min() > 0 and inside_there > 0:
-                        break
-                size /= 2
-            if size <= _SMALLEST_STEP:
-                break
-            at, slacks, inside = there, slacks_there, inside_there
-            if gain < _CLOSE:
-                break
-    return at[:-2]
+    def bound(at: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        noise = weights @ at[:-1]
+        length = max(float(np.linalg.norm(noise)), 1e-150)
+        return float(at[-1]) + length, np.append(weights.T @ noise / length, 1.0)
 
-
-def _solution(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return x with matrix x = right; by least squares, which is slower, where rounding makes the matrix singular."""
-    with suppress(np.linalg.LinAlgError):
-        found = np.linalg.solve(matrix, right)
-        if float(right @ found) > 0:  # of a positive definite matrix
-            return np.asarray(found)
-    return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
+    start = points.T @ values  # points and weights together have orthonormal columns
+    found = minimize(
+        bound,
+        np.append(start, np.abs(points @ start - values).max()),
+        jac=True,
+        method="SLSQP",
+        constraints=LinearConstraint(rows, right),
+        options={"maxiter": _STEPS, "ftol": _CLOSE},
+    )
+    return np.asarray(found.x[:-1]) if np.isfinite(found.x).all() else start
 
 
 LARGEST_QUERY = 64
@@ -188,7 +155,7 @@ def best_mixed_answer(
 
     `target` (k + 1, l + 1) is f(s, u), None where a pair cannot occur; `deviations` (k + 1, l + 1) are u_ij, above 0,
     inf where conjunctions of i + j literals were not counted (that of (0, 0) is not used); zeta is above 0. A solver
-    solves the model in place of Newton's method; its coefficients are rounded, and gamma is exact for these, too.
+    solves the model in place of the search; its coefficients are rounded, and gamma is exact for these, too.
     """
     k, l = len(target) - 1, len(target[0]) - 1  # noqa: E741  the page's letter
     occurring = [(s, u) for s, row in enumerate(target) for u, value in enumerate(row) if value is not None]
@@ -334,10 +301,10 @@ def answer_polynomial(target: ArrayLike, deviations: ArrayLike, zeta: float) -> 
     )
     limits = np.where(counted, noise, np.inf)
 
-    def by_newton() -> Answer:
+    def by_search() -> Answer:
         exact = tuple(tuple(None if isnan(one) else Fraction(one) for one in row) for row in wanted.tolist())
         found = best_mixed_answer(exact, limits, zeta)
         best = np.array(found.table)[tuple(used.T)]
         return np.concatenate(([found.approximation, found.deviation], best)), None
 
-    return Model.of("answer_polynomial", build, closed_form=by_newton, method="newton")
+    return Model.of("answer_polynomial", build, closed_form=by_search, method="slsqp")

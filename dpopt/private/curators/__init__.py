@@ -9,9 +9,7 @@ In: a dataset, a ledger, what is asked. Out: released values, each charged befor
 | measuring_curator.py | the curator of algorithms that measure counts and select marginals |
 | multiplicative_curator.py | the curator of multiplicative weights |
 | counting_curator.py | the curator of noisy counts of all kinds, and the table of measurements that it makes |
-| prefix_curator.py | the curator of prefixes that grow: rows that are paid once and each drawn once |
-| rounds_curator.py | the curator of sums over bins in rounds, of which no bin costs more than all together |
-| matrix_curator.py | the curator of one count, drawn from a matrix of probabilities |
+| prefix_curator.py | the curators of sums in order, all paid for first: prefixes that grow, and rounds |
 | searching_curator.py | the curator that also searches: ends of intervals, medians of boxes |
-| net_curator.py | the curator of the net mechanism and SmallDB |
+| net_curator.py | the curators of one selection: the net mechanism and SmallDB, and one count drawn from a matrix |
 """

@@ -12,8 +12,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door
-from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts
-from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.measurements.bin_measurement import BinsInUse, ColumnSums, GroupSums, SortedCounts
 from dpopt.private.measurements.conjunction_measurement import (
     ConjunctionCounts,
     ConjunctionTable,

@@ -34,8 +34,7 @@ from dpopt.private.mechanisms.noise import Noise, OpendpNoise
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords
 from dpopt.private.selections.query_weights import ExactSampler, QuerySampler
 from dpopt.private.tables.closed import Closed, StaysHere
-from dpopt.private.tables.dataset import Progress
-from dpopt.private.tables.public_facts import check_size
+from dpopt.private.tables.dataset import Progress, check_size
 from dpopt.threads import USUAL
 from dpopt.transcript.journal import Entry, Journal
 from dpopt.transcript.released import (
@@ -85,11 +84,8 @@ def is_trusted(sampler: QuerySampler | None, noise: Noise | None, words: RandomW
 class Use(TypedDict, total=False):
     """How a door uses the data behind it.
 
-    Attributes
-    ----------
-    noise, words, sampler :
-        Sources of noise for counts, of random words, and of drawn queries; anything but the defaults, which
-        `is_trusted` names, marks the ledger as not private.
+    `noise`, `words` and `sampler` are sources of noise for counts, of random words, and of drawn queries; anything but the
+    defaults, which `is_trusted` names, marks the ledger as not private.
     """
 
     size: Required[int]
@@ -106,16 +102,9 @@ class Door(StaysHere, Generic[_Held]):
 
     Privacy: A2, A3 in docs/privacy.
 
-    Parameters
-    ----------
-    dataset : Closed
-        The records.
-    ledger : Ledger
-        Holds the reservation of the whole plan; every charge is spent here before its draw is made.
-    journal : Journal
-        Gets charge, then draw, each before anything else sees it.
-    **use
-        As `Use` says.
+    The ledger holds the reservation of the whole plan, and every charge is spent there before its draw is made. The
+    journal gets charge, then draw, each before anything else sees it. The rest as `Use` says.
+
     Raises PrivateDataError under replace-one, if the table does not have exactly `size` records.
     """
 
@@ -138,15 +127,8 @@ class Door(StaysHere, Generic[_Held]):
     def recall(self, charge: Charge, *, given_up: Charge | None = None, drawn: bool) -> None:
         """Spend a charge that is on file, when a run is resumed.
 
-        Privacy: A5 in docs/privacy.
-
-        Parameters
-        ----------
-        given_up
-            The later round that was given up to pay for it, where it repeats a torn draw.
-        drawn
-            Whether its draw may have been seen: it is on file, or torn. If not, it is made when it is asked for with
-            `again`.
+        Where it repeats a torn draw, a later round was given up to pay for it. `drawn` says whether its draw may have been
+        seen: it is on file, or torn. If not, it is made when it is asked for with `again`. Privacy: A5 in docs/privacy.
         """
         if given_up is None:
             self._ledger.spend(charge)

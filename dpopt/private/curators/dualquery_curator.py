@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.dualquery import draw_charge
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.measurements import ONE_WAY, one_way_charge
+from dpopt.accounting.measurements import ONE_WAY
 from dpopt.errors import WorkloadError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
@@ -31,16 +31,10 @@ from dpopt.transcript.released import NoisyAnswers, SampledQueries
 class Curator(Door[PrivateDataset]):
     """Answers the driver of DualQuery with released values only.
 
-    Parameters as for `Door`, and
+    Parameters as for `Door`, and the base queries over the attributes of the data set, whose class is closed under
+    negation; the step eta; and the marginals whose cells are these clauses, in this order, if there are any: they are
+    counted by one pass over the records each.
 
-    Parameters
-    ----------
-    clauses : Clauses
-        Base queries over the attributes of the data set; the class is closed under negation.
-    step : Decimal
-        Step eta.
-    marginals : MarginalSet, optional
-        Marginals whose cells are these clauses, in this order; they are counted by one pass over the records each.
     Raises WorkloadError if the marginals have another number of cells than there are clauses.
     """
 
@@ -107,10 +101,9 @@ class Curator(Door[PrivateDataset]):
         and sqrt(d) in L2; replacing one, by at most 2 d and sqrt(2 d). Privacy: A3, A5, C1, C4 in docs/privacy. Test:
         `tests/private/test_one_way.py`.
         """
-        schema = self._dataset._schema
-        expected = one_way_charge(len(schema), scale=scale, gaussian=gaussian, relation=self._relation)
+        planned = Measurement(ONE_WAY, one_way_marginals(self._dataset._schema), scale, gaussian)
+        expected = planned.charge(self._dataset._public, self._relation)
         charge = self._paid_once(expected, "the planned measurement", again=again, round=0)
-        planned = Measurement(ONE_WAY, one_way_marginals(schema), scale, gaussian)
         exact = planned.exact(self._dataset, self._relation, self._threads)
         return self._noisy(exact, planned, charge)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
-from dpopt.accounting.selections import units_per_range
+from dpopt.accounting.relations import once_or_twice
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts, runs_of
@@ -30,16 +30,9 @@ class FemCurator(Door[PrivateDataset]):
     charge of a round is that of one selection of range eps0 (`dpopt.accounting.selections`), whatever the records.
     Privacy: E5 in docs/privacy. Test: `tests/private/test_fem_curator.py`.
 
-    Parameters as for `Door`, and
+    Parameters as for `Door`, and the base queries, whose class is closed under negation (marginals are never written out
+    cell by cell); the `range_` eps0 of a selection; and the number s of synthetic `records` of each round.
 
-    Parameters
-    ----------
-    queries : MarginalSet or Clauses
-        Base queries; the class is closed under negation. Marginals are never written out cell by cell.
-    range_ : Decimal
-        eps0: the range of a selection.
-    records : int
-        Number s of synthetic records of each round.
     Raises PlanError if there are too many queries to select from.
     """
 
@@ -65,7 +58,7 @@ class FemCurator(Door[PrivateDataset]):
             size=self._size,
             records=records,
             range_=range_,
-            units=units_per_range(records, ledger.relation),
+            units=once_or_twice(records, ledger.relation),
             threads=self._threads,
         )
 

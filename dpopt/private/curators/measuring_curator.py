@@ -13,8 +13,7 @@ from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Use
 from dpopt.private.measurements.measurement import check_marginals
 from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
-from dpopt.private.selections.candidate_scores import CandidateScores
-from dpopt.private.selections.selection import Selection
+from dpopt.private.selections.selection import CandidateScores, Selection
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import SelectedMarginal
@@ -39,12 +38,8 @@ class MeasuringCurator(CountingCurator):
         selection, never taken from the caller. Privacy: A3, A5, E2, E4 in docs/privacy. Test:
         `tests/boundary/test_exact_loss.py`.
 
-        Parameters
-        ----------
-        records : (r, d) int32 array
-            Public records that the counts are compared with.
-        multiplicity : (r,) int64 array
-            How often each of them counts.
+        The counts are compared with public records (r, d), of which each counts `multiplicity` (r,) times.
+
         Raises PlanError or WorkloadError if records or candidates do not fit; nothing is spent then.
         """
         sizes = self._dataset._schema.sizes

@@ -11,15 +11,23 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.relations import once_or_twice
+from dpopt.accounting.selections import score_range
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge, once_or_twice
-from dpopt.private.selections.multiplicative_scores import MarginalDistribution, SignedQueryDistribution, check_public
+from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge
+from dpopt.private.mechanisms.selection_distribution import clamp_of, draw_candidate, selection_weights
+from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.selections.selection import SCORES
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.transcript.journal import Journal
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal, SelectedQuery
+
+UNITS = 1_024
+"""Public answers are whole numbers of 1 / 1,024 record."""
+LARGEST_SIZE = 2**40
 
 
 class MultiplicativeCurator(Door[PrivateDataset]):
@@ -28,26 +36,19 @@ class MultiplicativeCurator(Door[PrivateDataset]):
     Each round t has two charges: one selection of range eps0, and one measurement, of the query or of the marginal
     selected.
 
-    **Neighbouring relation and sensitivity.** Selections: `dpopt.private.selections.multiplicative_scores`. Measurement
-    of a query: 1 under both relations. Of a marginal: 1 under add-remove and 2 under replace-one, in L1 and in squared
-    L2. **Theorem.** As in `dpopt.private.measurements.measurement`. The charges are computed here from range, scale and
-    relation, never taken from the caller. Privacy: C13, E6, E7 in docs/privacy. Test:
-    `tests/boundary/test_exact_loss.py`.
+    **Score.** Of a query: `QuerySelection`, with public answers in units of 1/1,024 record. Of a marginal, in these
+    units, with a_c the public answer on cell c: the sum ("l1") or the maximum ("max") over its cells of |1,024 count_c -
+    a_c|, less 1,024 times a public penalty.
 
-    Parameters as for `Door`, and
+    **Neighbouring relation and sensitivity.** Selections: `QuerySelection`, and 1,024 times
+    `dpopt.accounting.selections.score_range`. Measurement of a query: 1 under both relations. Of a marginal: 1 under
+    add-remove and 2 under replace-one, in L1 and in squared L2. **Theorem.** `selection_weights`, and as in
+    `dpopt.private.measurements.measurement`. The charges are computed here from range, scale and relation, never taken
+    from the caller. Privacy: C13, E2, E6, E7 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
 
-    Parameters
-    ----------
-    queries : MarginalSet or Clauses
-        The workload.
-    range_ : Decimal
-        eps0: the range of a selection.
-    scale : float
-        Scale of the noise of a measurement, in records.
-    gaussian : bool
-        Discrete Gaussian noise; discrete Laplace noise otherwise.
-    whole_marginals : bool
-        Marginals are selected and measured as wholes; otherwise single queries.
+    Parameters as for `Door`, and the workload, the `range_` eps0 of a selection, and the noise of a measurement, its
+    scale in records. With `whole_marginals`, marginals are selected and measured as wholes, else single queries.
+
     Raises PlanError if there are too many queries, or range and scale are out of range; nothing is spent then.
     """
 
@@ -71,13 +72,21 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         if whole_marginals:
             if not isinstance(queries, MarginalSet):
                 raise PlanError("the workload has no marginals to select among; select queries")
+            if self._size > LARGEST_SIZE:
+                raise PlanError(f"a public size of {self._size:,} is beyond 64-bit scores (at most {LARGEST_SIZE:,})")
             self._starts = queries.starts
-            self._marginals = MarginalDistribution(
-                self._counts, queries.starts, size=self._size, range_=range_, relation=self._relation
-            )
+            for score in SCORES:
+                clamp_of(range_, self._spread(score))
         else:
-            self._queries = SignedQueryDistribution(
-                self._counts, rows=dataset._rows, size=self._size, range_=range_, relation=self._relation
+            self._queries = QuerySelection(
+                np.arange(len(self._counts)),
+                self._counts,
+                queries=len(self._counts),
+                rows=dataset._rows,
+                size=self._size,
+                records=UNITS,
+                range_=range_,
+                units=once_or_twice(UNITS, self._relation),
             )
 
     def select_query(self, answers: NDArray[np.int64], *, round: int, again: bool = False) -> SelectedQuery:  # noqa: A002
@@ -89,8 +98,8 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         """
         if self._starts is not None:
             raise PlanError("this run selects marginals")
-        check_public(answers, len(self._counts), self._size)
-        draw = partial(self._queries.draw, answers, self._words)
+        self._check_public(answers)
+        draw = partial(self._queries.draw_against, answers, self._words)
         return self._select(SelectedQuery, round, self._range, draw, again=again, round=round)
 
     def select_marginal(
@@ -108,10 +117,10 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         """
         if self._starts is None:
             raise PlanError("this run selects queries")
-        check_public(answers, len(self._counts), self._size)
-        if score not in {"l1", "max"} or penalties.shape != (len(self._starts) - 1,):
+        self._check_public(answers)
+        if score not in SCORES or penalties.shape != (len(self._starts) - 1,):
             raise PlanError(f"round {round}: an unknown score {score!r}, or not one penalty for each marginal")
-        draw = partial(self._marginals.draw, answers, score, penalties, self._words)
+        draw = partial(self._marginal, answers, score, penalties)
         return self._select(SelectedMarginal, round, self._range, draw, again=again, round=round)
 
     def measure(self, chosen: int, *, round: int, again: bool = False) -> NoisyAnswers:  # noqa: A002
@@ -128,6 +137,26 @@ class MultiplicativeCurator(Door[PrivateDataset]):
         charge = self._paid_once(self._measurement_charge(planned), again=again, round=round)
         first, last = (chosen, chosen + 1) if self._starts is None else self._starts[chosen : chosen + 2]
         return self._noisy(self._counts[first:last], planned, charge, round=round)
+
+    def _marginal(self, answers: NDArray[np.int64], score: str, penalties: NDArray[np.int64]) -> int:
+        """Draw a marginal. Privacy: E7 in docs/privacy."""
+        distances = np.abs(UNITS * self._counts - answers)
+        together = np.add if score == "l1" else np.maximum
+        scores = together.reduceat(distances, self._starts[:-1]) - UNITS * penalties  # type: ignore[index]
+        weights = selection_weights(scores.tolist(), range_=self._range, spread=self._spread(score))
+        return draw_candidate(weights, self._words)
+
+    def _spread(self, score: str) -> int:
+        return UNITS * score_range(score, self._relation)
+
+    def _check_public(self, answers: NDArray[np.int64]) -> None:
+        """Refuse, by PlanError, public answers that are not one for each query, or lie outside [0, size]."""
+        if answers.shape != self._counts.shape or answers.dtype != np.int64:
+            raise PlanError(
+                f"{len(self._counts):,} queries need as many public answers, found an array of shape {answers.shape}"
+            )
+        if int(answers.min()) < 0 or int(answers.max()) > UNITS * self._size:
+            raise PlanError(f"public answers must lie between 0 and the public size of {self._size:,} records")
 
     def _measurement_charge(self, planned: NamedNoise) -> Charge:
         sensitivity = 1 if self._starts is None else once_or_twice(1, self._relation)

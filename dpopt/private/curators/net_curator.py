@@ -1,4 +1,4 @@
-"""The curator of the net mechanism: selects one of finitely many public databases by its largest error."""
+"""The curators of one selection: of one of finitely many public databases, or of an output by a public matrix."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.ledger import Ledger
+from dpopt.accounting.matrices import matrix_charges
 from dpopt.accounting.selections import score_range
 from dpopt.errors import PlanError
 from dpopt.private.curators.door import Door, Use
 from dpopt.private.engines.exact_counts import exact_counts
+from dpopt.private.mechanisms.net.net_boxes import draw_multiset
 from dpopt.private.mechanisms.net.net_distribution import LARGEST_TARGET, Multisets, NetDistribution
-from dpopt.private.mechanisms.net.net_draw import draw_multiset
+from dpopt.private.mechanisms.selection_distribution import draw_candidate
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, number_of
+from dpopt.queries.condition import Condition
 from dpopt.transcript.journal import Journal
-from dpopt.transcript.released import SelectedDatabase
+from dpopt.transcript.released import SelectedCandidate, SelectedDatabase
 
 MOST_QUERIES = 1 << 20
 
@@ -37,14 +40,8 @@ class NetCurator(Door[PrivateDataset]):
     as a bounded-range mechanism also (epsilon^2 / 8)-zCDP. The charge is computed here from the range, never taken from
     the caller. Privacy: E8, E9 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
 
-    Parameters as for `Door`, and
+    Parameters as for `Door`, and the k queries of the class C, and the `range_` epsilon of the selection.
 
-    Parameters
-    ----------
-    queries : MarginalSet or Clauses
-        The k queries of the class C; each is 0 or 1 of a record.
-    range_ : Decimal
-        epsilon of the selection, an exact decimal.
     Raises PlanError if there are more than 2^20 queries.
     """
 
@@ -70,15 +67,10 @@ class NetCurator(Door[PrivateDataset]):
     def select_database(self, multisets: Multisets, *, reach: Decimal, again: bool = False) -> SelectedDatabase:
         """Charge, then select a multiset: SmallDB.
 
-        Privacy: A5, E8, E9 in docs/privacy.
+        The net is public: all multisets of m elements, and the value of every query on each element. Errors above `reach`,
+        public, weigh no less than it does; it bounds the figures, and should be well above the least error of a
+        multiset of m elements. Privacy: A5, E8, E9 in docs/privacy.
 
-        Parameters
-        ----------
-        multisets
-            The net: all multisets of m elements, and the value of every query on each element. Public.
-        reach
-            Errors above it weigh no less than it does. Public; it bounds the figures, and should be well above the
-            least error of a multiset of m elements.
         Raises PlanError if multisets and queries do not fit, or numbers are out of range; nothing is spent then.
         """
         distribution = self._distribution_of(multisets, reach)
@@ -103,3 +95,30 @@ class NetCurator(Door[PrivateDataset]):
         """Draw the counts of a multiset. Privacy: E9 in docs/privacy."""
         targets = self._counts * multisets.records
         return draw_multiset(multisets, targets, size=self._size, distribution=distribution, source=self._words)
+
+
+class MatrixCurator(Door[PrivateDataset]):
+    """Answers a driver with one drawn output; parameters as for `Door`."""
+
+    def draw(self, condition: Condition, weights: NDArray[np.int64], *, epsilon: float) -> SelectedCandidate:
+        """Charge, then draw an output with probability exactly proportional to its weight in the row of the count.
+
+        **Neighbouring relation and sensitivity.** Both; the count of records that satisfy the condition, taken as N - 1
+        where it is larger, moves by at most 1. **Theorem.** `dpopt.accounting.matrices.matrix_charges`, computed here
+        from the weights that are sampled, never taken from a solver or the caller. The draw is exact
+        (`draw_candidate`). Privacy: A3, E10 in docs/privacy. Test: `tests/private/test_matrix_curator.py`.
+
+        The weights (N, R), one row for each count, are public. Where a ratio of probabilities is larger than e^epsilon,
+        delta is charged at `epsilon`, from 0.001 to 40.
+
+        Raises AccountingError if the weights are no matrix, before anything is spent; BudgetError if the ledger has no
+        reservation left for the charges, or the count was drawn before.
+        """
+        charges = matrix_charges(weights, epsilon, self._relation)
+        self._not_drawn(charges[0].label)
+        count = int(exact_counts(self._dataset, condition.marginal, threads=self._threads)[condition.cells].sum())
+        row = weights[min(count, len(weights) - 1)].tolist()
+        for charge in charges[1:]:
+            self._charged(charge)
+        paid = self._paid_once(charges[0])
+        return self._drawn(SelectedCandidate, 1, partial(draw_candidate, row, self._words), paid)

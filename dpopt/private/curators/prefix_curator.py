@@ -1,4 +1,4 @@
-"""The curator of prefixes that grow: rows of a triangular strategy, each drawn once, all paid for first."""
+"""The curators of sums that are measured in order, all paid for first: prefixes that grow, and rounds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.arrays import freeze
+from dpopt.constraints import constrain
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
 from dpopt.private.curators.door import Door
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge
+from dpopt.private.measurements.bin_measurement import SumsInRounds
+from dpopt.private.measurements.noisy_counts import Scale, noise_charge
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.transcript.released import NoisyAnswers
 
@@ -25,14 +28,14 @@ class PrefixRows:
 
     name: str
     """The name of the counts."""
-    scale: float
+    scale: Scale
     """sigma of the discrete Gaussian noise of each row, in units of the weights."""
     weights: NDArray[np.int64]
     """Shape (T,). From 0 to 2^16, one for each bin of the whole horizon."""
     gaussian: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
-        check_scale(self.name, self.scale, " units of weights")
+        constrain(self, PlanError)
         weights = self.weights
         if not 1 <= weights.size <= MOST_STEPS or weights.min() < 0 or weights.max() > LARGEST_WEIGHT:
             raise PlanError(
@@ -99,3 +102,43 @@ class PrefixCurator(Door[BinCounts]):
             raise BudgetError(f"the charge on file is not that of {rows.name!r}")
         self._measured = last
         return self._noisy(exact, rows, charge, first=first)
+
+
+class RoundsCurator(Door[BinCounts]):
+    """Measures rounds in order, each once; parameters as for `Door`."""
+
+    _rounds: SumsInRounds | None = None
+    _measured = 0
+    _open: NDArray[np.bool_]  # (n,): which bins may be measured once more
+
+    def measure_round(
+        self, rounds: SumsInRounds, groups: NDArray[np.int64], last: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Charge all rounds unless they are paid, then draw the next one; return the noisy sum of each group, (m,).
+
+        `groups` (n,) has the group of each bin, -1 for bins that are in none; `last` (m,) says which groups have their
+        last time. Both are public: functions of released values. Neighbouring relation, sensitivity and theorem: see
+        `SumsInRounds.charge`. Privacy: A3, C5, C20 in docs/privacy.
+
+        Raises BudgetError if no round is left, a bin had its last time before, or the charge is not reserved, before
+        anything is drawn; PlanError or PrivateDataError if groups and bins do not fit together; nothing is drawn then.
+        """
+        place = self._measured
+        if place == len(rounds.scales) or self._rounds not in (None, rounds):
+            raise BudgetError(f"{place:,} of {len(rounds.scales):,} rounds were measured; found another one")
+        if groups.size and not -1 <= groups.min() <= groups.max() < last.size:
+            raise PlanError(f"groups are numbered 0 to {last.size - 1:,}, and -1 is none")
+        still = self._open if self._measured else np.ones(groups.size, dtype=np.bool_)
+        if groups.shape != still.shape or (groups[~still] >= 0).any():
+            raise BudgetError("found bins in a round that were measured for the last time before")
+        chosen = rounds.sums(place, groups, last)
+        exact = [sums.exact(self._dataset) for _, sums in chosen]
+        charge = rounds.charge(self._dataset._public, self._relation)
+        if place == 0:
+            self._paid_once(charge)
+        self._rounds, self._measured = rounds, place + 1
+        self._open = still & ~np.append(last, False)[groups]
+        values = np.zeros(last.size, dtype=np.int64)
+        for (own, sums), counts in zip(chosen, exact, strict=True):
+            values[own] = self._noisy(counts, sums, charge, round=place + 1).values
+        return freeze(values)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Unpack
+from typing import Annotated, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.measurements import measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Whole, constrain
 from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.curators.door import Use
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge
+from dpopt.private.measurements.noisy_counts import Scale, noise_charge
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.grids import cut_boxes, sums_before, sums_of_boxes, whole_box
@@ -37,11 +38,11 @@ class _Search:
     Raises PlanError if a number is out of range.
     """
 
-    number: int
+    number: Annotated[int, Whole("the number of a search")]
     """Number of the search, or of the cut, in the run, from 1; part of the label of its charge."""
-    comparisons: int
+    comparisons: Annotated[int, Whole("the number of comparisons", least=0)]
     """How many comparisons each search may make at most; all of them are charged."""
-    scale: float
+    scale: Scale
     """sigma of the discrete Gaussian or b of the discrete Laplace noise of each comparison, in records."""
     gaussian: bool
     """Which of the two."""
@@ -51,37 +52,26 @@ class _Search:
         """The name of the compared counts."""
         raise NotImplementedError
 
-    def _check(self, *in_range: bool) -> None:
-        if self.number < 1 or not all(in_range):
-            raise PlanError(f"found {self!r}; numbers and thresholds begin with 1, bins and axes with 0")
-        check_scale(self.name, self.scale)
+    def __post_init__(self) -> None:
+        constrain(self, PlanError)
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalSearch(_Search):
     """A binary search for the first bin at which the noisy count from `start` on reaches a threshold."""
 
-    start: int
-    """The first bin of the interval."""
-    threshold: int
-    """In records, at least 1."""
-
-    def __post_init__(self) -> None:
-        self._check(self.comparisons >= 1, self.start >= 0, self.threshold >= 1)
+    start: Annotated[int, Whole("the first bin of an interval", least=0)]
+    threshold: Annotated[int, Whole("the threshold of a search")]
+    """In records."""
 
     @property
     def name(self) -> str:
         """The name of the compared counts."""
-        return search_name(self.number)
+        return f"comparisons of search {self.number}"
 
     def charge(self, relation: NeighbouringRelation) -> Charge:
         """Return the charge; see `search_charge`. Privacy: D1 in docs/privacy."""
         return search_charge(self.number, self.comparisons, self.scale, gaussian=self.gaussian, relation=relation)
-
-
-def search_name(number: int) -> str:
-    """Return the name of a search; it is the label of its charge."""
-    return f"comparisons of search {number}"
 
 
 def search_charge(
@@ -96,7 +86,7 @@ def search_charge(
     which may depend on those before (Blum, Ligett and Roth 2013, Theorem 4.2, with the number of searches capped).
     Privacy: C1, D1 in docs/privacy. Test: `tests/boundary/test_exact_loss.py`.
     """
-    single = measurement_charge(search_name(number), 1, scale, gaussian=gaussian, relation=relation)
+    single = measurement_charge(f"comparisons of search {number}", 1, scale, gaussian=gaussian, relation=relation)
     return replace(single, count=comparisons)
 
 
@@ -109,10 +99,7 @@ def comparisons_needed(bins: int) -> int:
 class MedianCut(_Search):
     """A cut of all boxes of a partition along an axis, each at its noisy median; boxes of two bins need no comparison."""
 
-    axis: int
-
-    def __post_init__(self) -> None:
-        self._check(self.comparisons >= 0, self.axis >= 0)
+    axis: Annotated[int, Whole("the axis of a cut", least=0)]
 
     @property
     def name(self) -> str:
@@ -139,12 +126,9 @@ class SearchingCurator(CountingCurator):
     """Answers a driver with ends of intervals, places of cuts and noisy sums only; a run ends with `spend_the_rest`.
 
     It holds the partition that is cut itself, from the whole grid on, so that boxes have no cell in common whatever the
-    driver does. Parameters as for `Door`, and
+    driver does. Parameters as for `Door`, and the `shape`, the bins of each axis that the plan was made for; the counts
+    are those of the cells in C order.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Bins of each axis that the plan was made for; the counts are those of the cells in C order.
     Raises PrivateDataError if another number of bins was counted.
     """
 

@@ -40,16 +40,8 @@ def readable_edges(values: NDArray[np.float64], counts: NDArray[np.int64], bins:
     positive numbers better over two powers of ten or more; else quantiles. Then each whole number that 2/bins of all
     rows share gets a bin of its own; of numbers with fractions only 0 does.
 
-    Parameters
-    ----------
-    values : (k,) float64
-        Different finite values, increasing; k >= 1.
-    counts : (k,) int64
-        Rows with each value, positive.
-    bins
-        Number of bins aimed at, at least 2; a few more or fewer can come out.
-    integer
-        Whether the values are whole numbers; then every edge is one too.
+    Of k >= 1 different finite `values` (k,), increasing, with `counts` (k,) rows each. A few more or fewer bins can come
+    out than are aimed at. With `integer` the values are whole numbers, and so is every edge.
     """
     of_counts = _of_counts(values, counts, bins) if integer else None
     if of_counts is not None:

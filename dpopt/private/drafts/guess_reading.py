@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -11,9 +10,8 @@ from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
-from dpopt.private.readers.table_problems import unreadable
 from dpopt.private.readers.table_reading import THOUSANDS, TableReading
-from dpopt.private.readers.text_fields import is_packed
+from dpopt.private.readers.text_fields import is_packed, opened
 
 _SAMPLE = 2**22  # characters that are looked at for separators and numbers
 _BLOCK = 2**24
@@ -56,12 +54,9 @@ def guess_reading(paths: Sequence[Path], given: TableReading) -> TableReading:
 
 
 def _blocks(path: Path, *, packed: bool) -> Iterator[bytes]:
-    try:
-        with gzip.open(path) if packed else path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                yield block
-    except (OSError, EOFError) as problem:
-        raise unreadable(path, problem if isinstance(problem, OSError) else OSError(str(problem))) from problem
+    with opened(path, packed=packed) as stream:
+        while block := stream.read(_BLOCK):
+            yield block
 
 
 def _encoding(paths: Sequence[Path], *, public_start: bool) -> str:

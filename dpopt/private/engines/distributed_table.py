@@ -22,7 +22,7 @@ from dpopt.private.readers.batch_reader import (
 from dpopt.private.readers.csv_source import CsvFile, CsvFilesSource, CsvSource, faults_of
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.parquet_source import ParquetSource, RowGroups
-from dpopt.private.readers.read_table import refuse_without_rows
+from dpopt.private.readers.read_table import ReadFrom, refuse_without_rows
 from dpopt.private.readers.table_problems import ColumnProblems
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import WatchedFiles, column_positions
@@ -35,7 +35,7 @@ Part: TypeAlias = tuple[RowGroups, ...] | CsvFile
 CountedPart: TypeAlias = tuple[Part, KeptRows | None]
 """A part, and which of its rows are counted; None if all are."""
 
-VERSION = 3
+VERSION = 4
 """Version of the messages between driver and workers; raise it with every change of their form or meaning."""
 
 
@@ -88,18 +88,11 @@ class PartFailed:
 PartReport: TypeAlias = PartRead | PartFailed
 
 
-def check_part(part: Part, reading: Reading) -> PartReport:
-    """Validate a part of the table by the schema."""
-    return _read_part((part, None), reading, None)
+def read_part(counted: CountedPart, reading: Reading, named: NamedQueries | None = None) -> PartReport:
+    """Read a part to its end: all attributes of the schema, or those that queries name, to count on them.
 
-
-def count_part(counted: CountedPart, reading: Reading, named: NamedQueries) -> PartReport:
-    """Count on a part of the table, in one thread: the cluster decides how many tasks a worker runs at a time."""
-    return _read_part(counted, reading, named)
-
-
-def _read_part(counted: CountedPart, reading: Reading, named: NamedQueries | None) -> PartReport:
-    """Read a part to its end: all attributes of the schema, or those that queries name, to count on them."""
+    In one thread: the cluster decides how many tasks a worker runs at a time.
+    """
     try:
         part, kept = counted
         source = reading.source(part)
@@ -184,19 +177,17 @@ class DistributedTable(TableInFiles):
         shares = _shares(source, own)
         made = cls._holding(
             _schema=schema,
-            _table=table,
-            _how=how,
+            _source=ReadFrom(table, how, files, None, 0),
             _in_parts=source,
             _shares=shares,
             _part_rows=np.array([_rows_of(part) for part in shares], dtype=np.int64),
             _reading=Reading(schema, how, source.title, file_names, positions),
-            _files=files,
             _workers=own,
         )
         if not shares:  # then no worker tells whether the types of the columns can be read
             BatchReader.first_pass(source, schema, how).read_through()
         found: dict[int, PartRead] = {}
-        for number, report in own.run(check_part, made._shares, made._reading):
+        for number, report in own.run(read_part, [(part, None) for part in made._shares], made._reading):
             found[number] = made._checked(number, report)
             made._part_rows[number] = found[number].rows
             if progress is not None:
@@ -207,7 +198,8 @@ class DistributedTable(TableInFiles):
         rows = int(made._part_rows.sum())
         refuse_without_rows(source, rows, how)
         kept = made._kept_rows([found[number].kept for number in range(len(shares))])
-        for name, value in (("_rows_read", rows), ("_kept", kept), ("_rows", rows if kept is None else kept.number)):
+        read = replace(made._source, kept=kept, rows=rows)
+        for name, value in (("_source", read), ("_rows", read.counted)):
             object.__setattr__(made, name, value)
         return made
 
@@ -222,34 +214,36 @@ class DistributedTable(TableInFiles):
 
         The person column is read here, in order: what is kept of a person depends on that person's rows in all parts.
         """
-        if not self._how.changes_size:
+        how = self._source.how
+        if not how.changes_size:
             return None
         together = RowsOfPart()
         for rows, part in zip(self._part_rows.tolist(), fits, strict=True):
             together.add(np.ones(rows, dtype=np.bool_) if part is None else part.part(0, rows))
-        if self._how.person is None:
+        if how.person is None:
             return together.result()
         candidates, source = together.result(), self._opened()
-        persons, bounded = FirstRowsOfPersons(self._how.rows_per_person or 0), RowsOfPart()
-        for _, array in source.pieces(column_positions(source, [self._how.person]), None):
+        persons, bounded = FirstRowsOfPersons(how.rows_per_person or 0), RowsOfPart()
+        for _, array in source.pieces(column_positions(source, [how.person]), None):
             end = bounded.rows + len(array)
             if end > candidates.rows:
                 break
             bounded.add(persons.keep(array, candidates.part(bounded.rows, end)))
-        self._files.check(source.files)
+        self._source.files.check(source.files)
         if bounded.rows != candidates.rows:
             raise self._other_rows()
         return bounded.result()
 
     def _counted_parts(self) -> list[CountedPart]:
         """Return the parts of the table, and which of their rows are counted."""
-        if self._kept is None:
+        kept = self._source.kept
+        if kept is None:
             return [(part, None) for part in self._shares]
         ends = np.cumsum(self._part_rows).tolist()
         counted: list[CountedPart] = []
         for part, begin, end in zip(self._shares, [0, *ends], ends, strict=False):
             own = RowsOfPart()
-            own.add(self._kept.part(begin, end))
+            own.add(kept.part(begin, end))
             counted.append((part, own.result()))
         return counted
 
@@ -260,14 +254,14 @@ class DistributedTable(TableInFiles):
         counts = np.zeros(len(named), dtype=np.int64)
         found: dict[int, PartRead] = {}
         done = 0
-        for number, report in self._workers.run(count_part, self._counted_parts(), self._reading, named):
+        for number, report in self._workers.run(read_part, self._counted_parts(), self._reading, named):
             read = self._checked(number, report)
             found[number] = replace(read, counts=None)
             if read.counts is not None:
                 counts += read.counts
             done += read.rows
             if progress is not None:
-                progress(done / max(self._rows_read, 1))
+                progress(done / max(self._source.rows, 1))
         self._refuse_what_does_not_fit(found)
         return counts
 

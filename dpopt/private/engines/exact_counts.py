@@ -26,14 +26,7 @@ def exact_counts(
     """Return how many records lie in each cell, or satisfy each clause, (m,) int64. Private.
 
     How they are counted is the data set's affair: columns in memory, lists of ones, or parts that are read one after
-    the other.
-
-    Parameters
-    ----------
-    queries
-        m clauses, or marginals with m cells.
-    progress
-        Called in the caller's thread with the share that is done. On columns in memory its steps depend on public sizes
-        only; elsewhere they show how many records there are, so that they are for the owner's terminal alone.
+    the other. `progress` is called in the caller's thread with the share that is done. On columns in memory its steps
+    depend on public sizes only; elsewhere they show how many records there are, for the owner's terminal alone.
     """
     return dataset._count(queries, threads=threads, progress=progress)

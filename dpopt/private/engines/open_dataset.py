@@ -68,15 +68,10 @@ def open_dataset(
     engine: str = MEMORY,
     progress: Progress | None = None,
 ) -> PrivateDataset:
-    """Validate a table by a public schema, and return an object that counts on it. If a value does not fit, raise.
+    """Validate a table by a public schema, and return an object that counts on it. Parameters as for `read_table`.
 
-    Parameters
-    ----------
-    engine
-        "memory": the table is read once and held; what `read_table` does. "stream": every count reads it again.
-        "dask:N" or "dask:ADDRESS": workers read their parts of it for every count.
-    table, schema, reading, progress
-        As for `read_table`.
+    The engine "memory" reads the table once and holds it, as `read_table` does; "stream" reads it again for every count;
+    with "dask:N" or "dask:ADDRESS" workers read their parts of it for every count.
     """
     chosen = check_engine(engine, schema)
     if chosen.name == MEMORY:

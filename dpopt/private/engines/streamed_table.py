@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError
 from dpopt.private.readers import batch_reader
-from dpopt.private.readers.batch_reader import BatchReader, KeptRows
+from dpopt.private.readers.batch_reader import BatchReader
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.read_table import ReadFrom, refuse_without_rows
 from dpopt.private.readers.table_reading import TableReading
@@ -105,12 +105,8 @@ def count_in_batches(
 class TableInFiles(PrivateDataset):
     """Records that are counted in batches; refuses uses that need whole columns in memory."""
 
-    __slots__ = ("_files", "_how", "_kept", "_rows_read", "_table")
-    _table: AnyTable
-    _how: TableReading
-    _files: WatchedFiles
-    _kept: KeptRows | None  # which rows are counted; None if all are
-    _rows_read: int  # counted or not
+    __slots__ = ()
+    _source: ReadFrom
 
     def __getattr__(self, name: str) -> NoReturn:
         if name == "_columns":
@@ -125,7 +121,7 @@ class TableInFiles(PrivateDataset):
             name: getattr(self, name)
             for kind in type(self).__mro__
             for name in getattr(kind, "__slots__", ())
-            if name not in {"__weakref__", "_columns", "_distinct", "_source"}
+            if name not in {"__weakref__", "_columns", "_distinct"}
         }
         return self._holding(**{**held, "_schema": schema})
 
@@ -141,8 +137,8 @@ class TableInFiles(PrivateDataset):
         """Open the unchanged files again to read some attributes; raises if they were changed."""
         source = self._opened()
         positions = column_positions(source, self._schema.names)
-        kept = self._kept
-        return source, BatchReader(source, positions, self._schema, attributes, self._how, kept=kept, encoder=encoder)
+        how, kept = self._source.how, self._source.kept
+        return source, BatchReader(source, positions, self._schema, attributes, how, kept=kept, encoder=encoder)
 
     def _numbers(
         self,
@@ -153,27 +149,10 @@ class TableInFiles(PrivateDataset):
     ) -> tuple[list[tuple[NDArray[np.float64], NDArray[np.int64]]], list[int], PairSums, NDArray[np.float64]]:
         """Return each number of the numeric attributes with its count of records, and the sums over pairs and groups.
 
-        Reads the table once, in this process.
-
-        Parameters
-        ----------
-        others
-            Others, of which the values that go to the bucket are counted.
-        joint
-            Positions in `attributes` whose pairs are summed.
-        groups
-            Positions in `others` within whose values all numbers are summed.
-
-        Returns
-        -------
-        numbers : list of ((2, n), (n,))
-            As `FileEncoder.known`: in the file, and as the reading counts them, clipped or replaced.
-        replaced : list of int
-            Records whose value goes to the bucket.
-        sums : PairSums
-            Of the numbers in the file.
-        grouped
-            As `group_sums`, of the codes of each of the groups one after another.
+        Reads the table once, in this process. Numbers (2, n) are as those of `FileEncoder.known`, in the file and as the
+        reading counts them, each list with their counts (n,). Of the `others` follow how many records have a value that
+        goes to the bucket. Then the sums, of numbers in the file, over pairs of those at the positions `joint`, and
+        over the values of the others at the positions `groups`, as `group_sums` has them, one after another.
         """
         from dpopt.private.readers.encode import FileEncoder
 
@@ -213,15 +192,15 @@ class TableInFiles(PrivateDataset):
         )
 
     def _opened(self) -> TableSource:
-        source = open_table(self._table, self._how)
-        self._files.check(source.files)
+        source = open_table(self._source.table, self._source.how)
+        self._source.files.check(source.files)
         return source
 
     def _check(self, source: TableSource, reader: BatchReader) -> None:
         """Refuse the result of a pass if files changed meanwhile, or if it differs from the first pass."""
-        self._files.check(source.files)
+        self._source.files.check(source.files)
         reader.refuse_what_does_not_fit()
-        if reader.rows != self._rows_read:
+        if reader.rows != self._source.rows:
             raise PrivateDataError(
                 f"{source.title} does not have as many rows as before; keep a copy that nothing writes to, and begin "
                 f"again"
@@ -232,18 +211,9 @@ def readable_again(dataset: PrivateDataset) -> TableInFiles | None:
     """Return the same records as a table that is read for every count; None where there are codes alone."""
     if isinstance(dataset, TableInFiles):
         return dataset
-    source = dataset._source
-    if not isinstance(source, ReadFrom):
+    if not isinstance(dataset._source, ReadFrom):
         return None
-    return StreamedTable._holding(
-        _schema=dataset._schema,
-        _rows=dataset._rows,
-        _rows_read=source.rows,
-        _kept=source.kept,
-        _table=source.table,
-        _how=source.how,
-        _files=source.files,
-    )
+    return StreamedTable._holding(_schema=dataset._schema, _rows=dataset._rows, _source=dataset._source)
 
 
 class StreamedTable(TableInFiles):
@@ -277,16 +247,8 @@ class StreamedTable(TableInFiles):
         files.check(source.files)
         reader.refuse_what_does_not_fit()
         refuse_without_rows(source, reader.rows, how)
-        kept = reader.kept_rows()
-        return cls._holding(
-            _schema=schema,
-            _rows=reader.rows if kept is None else kept.number,
-            _rows_read=reader.rows,
-            _kept=kept,
-            _table=table,
-            _how=how,
-            _files=files,
-        )
+        read = ReadFrom(table, how, files, reader.kept_rows(), reader.rows)
+        return cls._holding(_schema=schema, _rows=read.counted, _source=read)
 
     def _count(self, queries: AnyQueries, *, threads: int, progress: Progress | None) -> NDArray[np.int64]:
         """Return how many records lie in each cell, or satisfy each clause; see `exact_counts`. Reads the table once."""

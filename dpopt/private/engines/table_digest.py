@@ -9,6 +9,7 @@ import numpy as np
 from dpopt.private.engines.streamed_table import TableInFiles
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.binary_columns import BitColumns, SparseColumns
+from dpopt.threads import USUAL, map_in_threads
 
 
 def table_digests(dataset: PrivateDataset, key: bytes) -> list[str]:
@@ -25,6 +26,7 @@ def table_digests(dataset: PrivateDataset, key: bytes) -> list[str]:
             facts.append(np.diff(columns.starts))
         elif not isinstance(columns, BitColumns):
             sizes = dataset._schema.sizes.tolist()
-            found = [np.bincount(codes, minlength=size) for codes, size in zip(columns, sizes, strict=True)]
+            pairs = list(zip(columns, sizes, strict=True))
+            found = map_in_threads(lambda pair: np.bincount(pair[0], minlength=pair[1]), pairs, USUAL)
             facts.append(np.concatenate(found))
     return [blake2b(fact.astype("<i8").tobytes(), key=key).hexdigest() for fact in facts]

@@ -1,8 +1,9 @@
-"""Measurements of counts in bins: sums over disjoint groups, the counts in order, or the number of used bins."""
+"""Measurements of counts in bins: sums over groups, the counts in order, the number of used bins, sums over intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.conversions import sum_upward
 from dpopt.accounting.measurements import joint_scale
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
+from dpopt.constraints import Whole
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge, once_or_twice
-from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge
+from dpopt.private.tables.bin_counts import BinCounts, ColumnCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +77,7 @@ class SumsInRounds:
 
         **Sensitivity.** That of `GroupSums`. **Theorem.** No bin costs more than all rounds with their own noise: a
         group of a last time costs what its round and all later ones do, and its bins are measured no more
-        (`dpopt.private.curators.rounds_curator`). It is one charge, since a group of a last time is one draw, whose
+        (`dpopt.private.curators.prefix_curator`). It is one charge, since a group of a last time is one draw, whose
         epsilon is a sum, and not several draws of its parts. Privacy: C1, C5, C20 in docs/privacy. Test:
         `tests/private/test_rounds_curator.py`.
         """
@@ -104,7 +106,7 @@ class SumsInRounds:
 class SortedCounts(NamedNoise):
     """The counts in increasing order; the largest ones where fewer are asked for, zeros first where more are."""
 
-    length: int
+    length: Annotated[int, Whole("the number of sorted counts")]
     """How many."""
     ranked: int | None = None
     """How many of the largest are measured one by one. Of the others it is measured how many are at least length - 1,
@@ -112,8 +114,6 @@ class SortedCounts(NamedNoise):
 
     def __post_init__(self) -> None:
         NamedNoise.__post_init__(self)
-        if self.length < 1:
-            raise PlanError(f"{self.name}: expected at least one count, found {self.length}")
         if self.ranked is not None and not 0 <= self.ranked <= self.length:
             raise PlanError(
                 f"{self.name}: of {self.length:,} counts 0 to {self.length:,} are measured one by one, found "
@@ -162,3 +162,44 @@ class BinsInUse(NamedNoise):
     def exact(self, counts: BinCounts, *_: object) -> NDArray[np.int64]:
         """Return the number, (1,). Private."""
         return np.array([np.count_nonzero(counts._counts)], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnSums(NamedNoise):
+    """Sums over disjoint intervals of cells."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    """Shape (m,). The first cell of each interval, and the one after its last; in order."""
+    columns: int
+    """In how many columns intervals lie at most; so much is charged, whatever the intervals are: they depend on
+    released values, and the charge was fixed before."""
+
+    def __post_init__(self) -> None:
+        NamedNoise.__post_init__(self)
+        in_order = bool(np.all(self.starts < self.stops) and np.all(self.stops[:-1] <= self.starts[1:]))
+        if not self.starts.size or self.starts.shape != self.stops.shape or self.starts[0] < 0 or not in_order:
+            raise PlanError(f"{self.name}: expected intervals of cells in order, none with a cell of another")
+
+    def charge(self, ends: NDArray[np.int64], relation: NeighbouringRelation) -> Charge:
+        """Return the charge.
+
+        **Sensitivity.** A record lies in at most one cell of each column, and a cell in at most one interval. So a
+        record counts in at most one interval of each of `columns` columns: as much in L1, and in squared L2, under
+        add-remove, and twice that under replace-one.
+
+        **Theorem.** `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C19 in docs/privacy. Test:
+        `tests/private/test_column_curator.py`.
+
+        `ends` (columns of the table,) are where the cells of each column end.
+        """
+        of = np.searchsorted(ends, self.starts, side="right")
+        if of[-1] >= ends.size or np.any(self.stops > ends[of]):
+            raise PlanError(f"{self.name}: an interval ends beyond its column")
+        if np.unique(of).size > self.columns:
+            raise PlanError(f"{self.name}: intervals of more than {self.columns:,} columns, which are charged")
+        return noise_charge(self, once_or_twice(self.columns, relation), relation)
+
+    def exact(self, counts: ColumnCounts, *_: object) -> NDArray[np.int64]:
+        """Return the sums, (m,). Private."""
+        return np.asarray(counts._sums[self.stops] - counts._sums[self.starts])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Whole, constrain
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.measurements.noisy_counts import noise_charge
+from dpopt.private.measurements.noisy_counts import Scale, noise_charge
 from dpopt.private.tables.closed import Declared
 from dpopt.private.tables.dataset import PrivateDataset, Progress
 from dpopt.private.tables.list_table import PrivateLists
@@ -52,23 +54,21 @@ class _Conjunctions:
 
     size: int
     """How many literals."""
-    scale: float
+    scale: Scale
     """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in records, or in units of
     coefficients."""
     gaussian: bool
     """Which of the two."""
 
-    def _check_size(self, least: int, most: int) -> None:
-        if not least <= self.size <= most:
-            raise PlanError(f"conjunctions of {self.size} literals; expected {least} to {most}")
+    def __post_init__(self) -> None:
+        constrain(self, PlanError)
 
 
 @dataclass(frozen=True, slots=True)
 class ListCounts(_Conjunctions):
     """Counts of the rows in all conjunctions of k literals; k = 0 is the empty one, which is always true."""
 
-    def __post_init__(self) -> None:
-        self._check_size(0, LARGEST_LENGTH)
+    size: Annotated[int, Whole("the number of literals", least=0, most=LARGEST_LENGTH)]
 
     @property
     def name(self) -> str:
@@ -135,8 +135,7 @@ def packed_literals(dataset: PrivateDataset, literals: ChosenLiterals) -> NDArra
 class ConjunctionCounts(_Conjunctions):
     """How many records satisfy all conjunctions of a number of literals, at least 1."""
 
-    def __post_init__(self) -> None:
-        self._check_size(1, LARGEST_SIZE)
+    size: Annotated[int, Whole("the number of literals", most=LARGEST_SIZE)]
 
     @property
     def name(self) -> str:

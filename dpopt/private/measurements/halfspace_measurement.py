@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PrivateDataError
+from dpopt.constraints import constrain
+from dpopt.errors import PlanError, PrivateDataError
 from dpopt.private.measurements.measurement import NumberOfRecords
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge
+from dpopt.private.measurements.noisy_counts import Scale, noise_charge
 from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.private.tables.closed import Declared
 from dpopt.queries.halfspaces.halfspaces import Projections
@@ -40,12 +41,12 @@ class Sides:
     positive side.
     """
 
-    scale: float
+    scale: Scale
     """sigma of the discrete Gaussian or b of the discrete Laplace distribution."""
     gaussian: bool
 
     def __post_init__(self) -> None:
-        check_scale("halfspaces", self.scale, "")
+        constrain(self, PlanError)
 
     @property
     def name(self) -> str:

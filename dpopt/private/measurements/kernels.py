@@ -31,15 +31,9 @@ def weighted_sums(
     first + apart i. It is the same one wherever it is used: a charge that is computed from these norms is right
     whatever rounding made of the weights.
 
-    Parameters
-    ----------
-    heights, rows : (k,)
-        Factor and p of each sum.
-    norms, counts, absolute, squares : (n,)
-        Factor and count of each bin; the sums of its weights' absolute values, and of their squares, are added to.
-    table : (period,) float64
-    sums : (k,) int64
-        Added to, as are absolute and squares.
+    `heights` and `rows` (k,) are the factor and p of each sum, `norms` and `counts` (n,) the factor and count of each bin,
+    `table` has the length of the period. Added to are `sums` (k,), and for each bin the sums of its weights' `absolute`
+    values and of their `squares` (n,).
     """
     period = table.size
     for k in range(rows.size):
@@ -65,12 +59,7 @@ def count_positive_sides(coordinates: NDArray[np.int32], normals: NDArray[np.int
 
     Numbers are whole and every sum of products is below 2^53 (`dpopt.queries.halfspaces.halfspaces`), so that the
     products of matrices are exact: they do not depend on the order of additions, nor a record's side on the block that
-    it falls into.
-
-    Parameters
-    ----------
-    coordinates : (n, d) int32
-    normals : (k, d) int64
+    it falls into. `coordinates` are (n, d), `normals` (k, d).
     """
     matrix = np.ascontiguousarray(normals.T, dtype=np.float64)
     found = np.zeros(len(normals), dtype=np.int64)

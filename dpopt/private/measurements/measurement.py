@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import SizeMeasurement
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
+from dpopt.constraints import constrain
 from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.engines.exact_counts import exact_counts
-from dpopt.private.measurements.noisy_counts import check_scale, noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import Scale, noise_charge
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset
 from dpopt.queries.clauses import Clauses
@@ -34,9 +35,9 @@ class Measurement:
     queries: AnyQueries | Residuals | Distances
     """One count per cell, or per clause; or the residuals of marginals, one whole number per cell; or how far marginals
     are from predictions, one for each."""
-    scale: float
+    scale: Scale
     """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units of the numbers that are
-    measured: records, but for residuals; from 1e-9 to below 1e15."""
+    measured: records, but for residuals."""
     gaussian: bool
     """Which of the two."""
     bound: int | None = None
@@ -48,7 +49,7 @@ class Measurement:
             raise PlanError(f"a measurement needs a name, found {self.name!r}; say in words what is counted")
         if not isinstance(self.queries, AnyQueries | Residuals | Distances) or not len(self.queries):
             raise PlanError(f"{self.name}: there is nothing to count; give at least one marginal or clause")
-        check_scale(self.name, self.scale)
+        constrain(self, PlanError)
 
     def charge(self, sizes: NDArray[np.integer], relation: NeighbouringRelation) -> Charge:
         """Return the charge, a function of the queries and the scale alone.
@@ -125,8 +126,10 @@ def check_marginals(marginals: MarginalSet, sizes: NDArray[np.integer], what: st
 class NumberOfRecords(SizeMeasurement):
     """How many records there are, of whatever kind; under replace-one it is public and not measured."""
 
+    scale: Scale
+
     def __post_init__(self) -> None:
-        check_scale(self.name, self.scale)
+        constrain(self, PlanError)
 
     def charge(self, public: object = None, relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE) -> Charge:
         """Return the charge.

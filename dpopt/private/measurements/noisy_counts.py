@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SCALE, SMALLEST_SCALE, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
+from dpopt.constraints import Number, constrain
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE, Noise
 from dpopt.private.tables.dataset import Progress
@@ -40,22 +41,26 @@ class Noised(Protocol):
         ...
 
 
+Scale = Annotated[float, Number("the scale of the noise", least=SMALLEST_SCALE, below=LARGEST_SCALE)]
+"""Not beyond 64 bits: counts stay below 2^40, so a draw that leaves them would be 9,000 scales away, of probability below
+exp(-9000)."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedNoise:
     """The base of most measurements: what is `Noised`, as fields."""
 
     name: str
     """It identifies the measurement within a run."""
-    scale: float
-    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in `UNITS` of what is measured."""
+    scale: Scale
+    """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units of what is measured."""
     gaussian: bool
     """Which of the two."""
-    UNITS: ClassVar[str] = " records"
 
     def __post_init__(self) -> None:
+        constrain(self, PlanError)
         if not self.name:
             raise PlanError("a measurement needs a name; say in words what is counted")
-        check_scale(self.name, self.scale, self.UNITS)
 
 
 def noise_charge(measurement: Noised, sensitivity: int, relation: NeighbouringRelation) -> Charge:
@@ -63,23 +68,6 @@ def noise_charge(measurement: Noised, sensitivity: int, relation: NeighbouringRe
     return measurement_charge(
         measurement.name, sensitivity, measurement.scale, gaussian=measurement.gaussian, relation=relation
     )
-
-
-def once_or_twice(sensitivity: int, relation: NeighbouringRelation) -> int:
-    """Return by how much neighbours differ of whose counts one record moves so much: twice that if it is replaced."""
-    return sensitivity if relation is NeighbouringRelation.ADD_REMOVE else 2 * sensitivity
-
-
-def check_scale(what: str, scale: float, units: str = " records") -> None:
-    """Refuse, by PlanError, noise that is none, or beyond 64 bits: a scale that is not from 1e-9 to below 1e15.
-
-    Counts stay below 2^40, so a draw that leaves 64 bits would be 9,000 scales away: probability below exp(-9000).
-    """
-    if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
-        raise PlanError(
-            f"{what}: the scale of the noise must be from {SMALLEST_SCALE:g} to below {LARGEST_SCALE:g}{units}, found "
-            f"{scale!r}"
-        )
 
 
 def with_noise(

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import LARGEST_SENSITIVITY, measurement_charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import constrain
 from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.measurements.conjunction_measurement import packed_literals
-from dpopt.private.measurements.noisy_counts import check_scale
+from dpopt.private.measurements.noisy_counts import Scale
 from dpopt.private.tables.closed import Declared
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.conjunctions.literals import LiteralGroups
@@ -60,14 +61,14 @@ class CoefficientSums:
     """The family whose coefficients are summed."""
     unit: float
     """Coefficients are cut to whole multiples of it; a power of two."""
-    scale: float
+    scale: Scale
     """sigma of the discrete Gaussian or b of the discrete Laplace distribution, in units."""
     gaussian: bool
 
     def __post_init__(self) -> None:
         if not 0 < self.unit < inf or np.frexp(self.unit)[0] != 0.5:
             raise PlanError(f"found the unit {self.unit!r}; expected a power of two")
-        check_scale(self.name, self.scale, " units")
+        constrain(self, PlanError)
 
     def charge(self, family: PolynomialFamily, relation: NeighbouringRelation) -> Charge:
         """Return the charge.

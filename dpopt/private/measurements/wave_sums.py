@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.accounting.charges import Charge
-from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
+from dpopt.constraints import Whole
 from dpopt.errors import PlanError, PrivateDataError
-from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge, once_or_twice
+from dpopt.private.measurements.noisy_counts import NamedNoise, noise_charge
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.waves import waves_of
 
@@ -27,21 +28,11 @@ MOST_RECORDS = 2**36
 class WaveSums(NamedNoise):
     """As many sums as bins; each adds up all bins with whole weights."""
 
-    UNITS: ClassVar[str] = " units"
-    bins: int
-    """From 1 to 65,536."""
+    bins: Annotated[int, Whole("the number of bins of waves", most=MOST_WAVES)]
     prefixes: bool
     """Whether the waves are those of prefixes, or of all ranges."""
-    unit: int
-    """The integer that represents 1, the norm of a column before rounding: from 1 to 2^25."""
-
-    def __post_init__(self) -> None:
-        NamedNoise.__post_init__(self)
-        if not 1 <= self.bins <= MOST_WAVES or not 1 <= self.unit <= LARGEST_UNIT:
-            raise PlanError(
-                f"{self.name}: found waves over {self.bins:,} bins, in units of {self.unit:,}; expected 1 to "
-                f"{MOST_WAVES:,} bins, and a unit from 1 to {LARGEST_UNIT:,}"
-            )
+    unit: Annotated[int, Whole("the unit of waves", most=LARGEST_UNIT)]
+    """The integer that represents 1, the norm of a column before rounding."""
 
     def sensitivity(self, relation: NeighbouringRelation) -> int:
         """Return by how much two neighbours differ: in L1 for Laplace noise, in squared L2 for Gaussian noise, at most."""

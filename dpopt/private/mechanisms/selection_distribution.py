@@ -28,24 +28,10 @@ class ExponentialTable:
     contributes one rounding, the product the third. It is at least 2**-(depth + 1) and has 53 bits, so times 2**(depth
     + 54) it is an exact integer.
 
-    Parameters
-    ----------
-    step : Decimal
-        Step eta, an exact decimal, positive.
-    size : int
-        Public size n or n0.
-    depth : int
-        The smallest weight is about 2**-depth.
-
-    Attributes
-    ----------
-    clamp : int
-        Largest D that is told apart; larger ones count as `clamp`. exp(-eta clamp / n) is at least 2**-depth and
-        exp(-eta (clamp + 1) / n) is below it.
-    bits : int
-        D is split as ``high * 2**bits + low``.
-    high, low : (r,) and (2**bits,) float64 arrays
-        exp(-eta high 2**bits / n) and exp(-eta low / n), each the double nearest to the true value.
+    `step` is eta, an exact decimal above 0, `size` the public n or n0. Larger D than `clamp` count as it: exp(-eta clamp
+    / n) is at least 2**-depth, and exp(-eta (clamp + 1) / n) is below it. D is split as ``high * 2**bits + low``; the
+    arrays `high` (r,) and `low` (2**bits,) are exp(-eta high 2**bits / n) and exp(-eta low / n), each the double nearest
+    to the true value.
     """
 
     __slots__ = ("bits", "clamp", "high", "low")
@@ -116,14 +102,8 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
     Checked by `tests/private/test_selection_distribution.py` (against rational arithmetic written apart from this file,
     range over all neighbours) and `tests/statistics/test_draws.py`.
 
-    Parameters
-    ----------
-    scores
-        One whole number per candidate, at most 10,000; larger is better. Private.
-    range_
-        Range of the mechanism, positive, an exact decimal.
-    spread
-        Largest minus smallest change of the scores over the candidates, for any two neighbours; at least 1.
+    There is one score per candidate, at most 10,000; larger is better. `range_` is that of the mechanism, `spread` the
+    largest minus the smallest change of the scores over the candidates, for any two neighbours; at least 1.
     """
     top, clamp = max(scores), clamp_of(range_, spread)
     with localcontext(_context()):

@@ -26,19 +26,12 @@ _ENDS = ("first", "second")
 def read_degrees(
     edges: AnyTable, columns: tuple[str, str] | None = None, reading: TableReading | None = None
 ) -> BinCounts:
-    """Read edges and return the degrees of their ends.
+    """Read edges, from a table with two columns of names or a file without names, and return the degrees of their ends.
 
-    Parameters
-    ----------
-    edges
-        A path or a table with two columns. A text file without names of columns, as graphs are often kept, is read as
-        such: two names in each line, apart by a run of blanks and tabs, or by the separator that is declared. A line
-        that begins with # or %, wherever it stands, is no edge. Every other name is one, also NA or null.
-    columns
-        Names of the two columns of a table that has names; None reads a file without names.
-    reading
-        How the file is read. With `drop` for what does not fit, edges are those lines that name two different nodes,
-        each pair of nodes once: one line more or less is one edge more or less at most.
+    A text file without names of columns (`columns` is None), as graphs are often kept, has two names in each line, apart
+    by a run of blanks and tabs, or by the separator that is declared. A line that begins with # or %, wherever it
+    stands, is no edge. Every other name is one, also NA or null. With `drop` for what does not fit, edges are those
+    lines that name two different nodes, each pair of nodes once: one line more or less is one edge more or less at most.
     """
     how = reading or TableReading()
     if how.repairs not in {OnInvalid.ERROR, OnInvalid.DROP}:

@@ -44,16 +44,7 @@ def read_lists(lists: AnyLists, family: ListFamily, encoding: str | None = None)
     """Read rows. All of them fit the declaration, or nothing is returned.
 
     A literal that stands twice in a row is left out the second time; where its opposite stood before, the row ends
-    there, since it is true whenever it is reached.
-
-    Parameters
-    ----------
-    lists
-        A text file (also .gz), or one text for each row. Private.
-    family
-        The declaration. Public.
-    encoding
-        Of the file, as `TableReading.encoding`.
+    there, since it is true whenever it is reached. A file may be gzip; its encoding is as `TableReading.encoding`.
     """
     import pyarrow.compute as pc
 

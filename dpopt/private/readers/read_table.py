@@ -111,6 +111,11 @@ class ReadFrom:
     kept: KeptRows | None
     rows: int
 
+    @property
+    def counted(self) -> int:
+        """How many rows are counted."""
+        return self.rows if self.kept is None else self.kept.number
+
 
 def read_from(dataset: PrivateDataset) -> ReadFrom:
     """Return the source of a table and how it was read. Raises PrivateDataError if its records were encoded by hand."""

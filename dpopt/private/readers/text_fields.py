@@ -6,7 +6,7 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -66,18 +66,12 @@ def whole_lines(
 ) -> Iterator[bytes | None]:
     """Yield the bytes of a file in blocks of whole lines; None stands for one line that is too long.
 
-    The last line gets its newline where it lacks one. Lines end with a newline and nowhere else.
-
-    Parameters
-    ----------
-    size
-        Bytes of a block, about; `BLOCK_BYTES` if left out.
-    encoding
-        UTF-16 is turned into UTF-8; bytes of any other encoding come as they are.
+    The last line gets its newline where it lacks one. Lines end with a newline and nowhere else. Blocks have about `size`
+    bytes, `BLOCK_BYTES` if left out. UTF-16 is turned into UTF-8; bytes of any other encoding come as they are.
     """
     parts: list[bytes] = []
     held, skipping = 0, False
-    with _readable(path), path.open("rb") as file, _unpacked(file, packed=packed) as raw:
+    with opened(path, packed=packed) as raw:
         stream = _AsUtf8(raw, encoding) if encoding.startswith("utf-16") else raw
         while read := stream.read(size or BLOCK_BYTES):
             first, end = read.find(b"\n") + 1, read.rfind(b"\n") + 1
@@ -101,17 +95,15 @@ def whole_lines(
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def opened(path: Path, *, packed: bool) -> Iterator[IO[bytes]]:
+    """Give the bytes of a text file, unpacked; PrivateDataError where opening or reading it fails."""
     try:
-        yield
+        with gzip.open(path) if packed else path.open("rb") as stream:
+            yield stream  # type: ignore[misc]  # a gzip file reads as any binary file
     except _BROKEN as problem:
         raise PrivateDataError(f"{path.name} is a damaged or incomplete gzip file: {problem}") from problem
     except OSError as problem:
         raise unreadable(path, problem) from problem
-
-
-def _unpacked(file: IO[bytes], *, packed: bool) -> AbstractContextManager[IO[bytes]]:
-    return gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[return-value]  # it reads as any binary file
 
 
 _NO_TEXT, _TOO_LONG = 3, 4  # beside the states of the kernel

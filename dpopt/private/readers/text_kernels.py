@@ -36,29 +36,12 @@ def split_lines(
     quote is an ordinary character but at the begin of a field. Comments, and lines without anything but trimmed bytes,
     have no field.
 
-    Parameters
-    ----------
-    block : (b,) uint8
-        Whole lines, each ended by a newline.
-    kinds : (256,) uint8
-        The kind of each byte.
-    runs
-        Whether separators in a row are one, and fields are never empty (but in quotes); else each separator ends a
-        field.
-    quotes
-        Whether a field may stand in quotes, with quotes doubled inside of it.
-    multiline
-        Whether a field in quotes may hold line ends. The last record may then be torn; it is not counted.
-    data : (b,) uint8
-        Written to.
-    ends : (b + 2,) int32
-        ends[i + 1] is set to the end of field i in `data`.
-    firsts : (lines + 1,) int32
-        firsts[r + 1] is set to the number of fields of records up to r.
-    starts : (lines + 1,) int32
-        starts[r + 1] is set to the end of record r in `block`.
-    bad : (lines,) uint8
-        bad[r] is set to what becomes of record r; a bad one has no fields.
+    The `block` (b,) has whole lines, each ended by a newline, `kinds` (256,) the kind of each byte. With `runs`,
+    separators in a row are one, and fields are never empty (but in quotes); else each separator ends a field. With
+    `quotes`, a field may stand in quotes, with quotes doubled inside of it; with `multiline` it may then hold line ends,
+    and the last record may be torn: it is not counted. Written are `data` (b,); in `ends` (b + 2,) at i + 1 the end of
+    field i in `data`; in `firsts` (lines + 1,) at r + 1 the number of fields of records up to r; in `starts` (lines +
+    1,) at r + 1 the end of record r in `block`; in `bad` (lines,) what becomes of record r. A bad one has no fields.
     """
     fields = records = position = begin = last = 0
     quoted = closed = False

@@ -2,8 +2,7 @@
 
 | file | what it holds |
 |---|---|
-| multiplicative_scores.py | scores of multiplicative weights |
-| selection.py, candidate_scores.py, kernels.py | what is selected, and its exact scores; exact draws from exponential weights |
+| selection.py, kernels.py | what is selected, and its exact scores; exact draws from exponential weights |
 | query_weights.py | the query player of DualQuery |
-| query_selection.py | the query player of FEM |
+| query_selection.py | the query player of FEM and of multiplicative weights |
 """

@@ -9,6 +9,8 @@ are held as two 64-bit words, high and low.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,16 +31,9 @@ def distances(
 ) -> tuple[int, int]:
     """Return the sum and the maximum over the cells of |total * count - size * multiplicity|.
 
-    Parameters
-    ----------
-    cells, counts
-        Cells that are not empty, and how many records they hold.
-    positions : (r, d) int32
-        Places of the public records' codes in their domains; -1 where the record lies in no cell.
-    attributes, strides : (k,)
-        Of the marginal.
-    scratch
-        Zeros, one per cell at least; zeros again on return.
+    `cells` that are not empty hold `counts` records. `positions` (r, d) are the places of the public records' codes in
+    their domains, -1 where the record lies in no cell. `attributes` and `strides` (k,) are those of the marginal.
+    `scratch` has zeros, one per cell at least, before and after.
     """
     where = np.empty(len(positions), dtype=np.int64)
     for record in range(len(positions)):
@@ -71,7 +66,20 @@ def distances(
     return added, largest  # type: ignore[return-value]  # numba's int64 are Python's int here
 
 
-BLOCK = 1024  # base queries per block
+class Weights(NamedTuple):
+    """Scores, the offset of those of negations, their largest value, and an `ExponentialTable` with h, half of its bits."""
+
+    scores: NDArray[np.int64]
+    offset: int
+    top: int
+    clamp: int
+    bits: int
+    high: NDArray[np.float64]
+    low: NDArray[np.float64]
+    half_bits: int
+
+
+BLOCK = 32  # base queries per block: a draw looks through one
 
 _64 = np.uint64(64)
 _0 = np.uint64(0)
@@ -112,23 +120,12 @@ def _weight(
 
 
 @kernel
-def block_totals(
-    scores: NDArray[np.int64],
-    offset: int,
-    top: int,
-    clamp: int,
-    bits: int,
-    high: NDArray[np.float64],
-    low: NDArray[np.float64],
-    half_bits: int,
-    totals: NDArray[np.uint64],
-    first: int,
-    last: int,
-) -> None:
+def block_totals(weights: Weights, totals: NDArray[np.uint64], first: int, last: int) -> None:
     """Write the total weight of blocks first .. last - 1 into totals (blocks, 2): high word, low word.
 
     A negation's score is ``offset - score``.
     """
+    scores, offset, top, clamp, bits, high, low, half_bits = weights
     half = np.float64(2.0) ** half_bits
     up = np.uint64(half_bits)
     down = _64 - up
@@ -175,22 +172,13 @@ def _first_block(cumulative: NDArray[np.uint64], high: np.uint64, low: np.uint64
 
 @kernel
 def find_draws(
-    scores: NDArray[np.int64],
-    offset: int,
-    top: int,
-    clamp: int,
-    bits: int,
-    high: NDArray[np.float64],
-    low: NDArray[np.float64],
-    half_bits: int,
-    cumulative: NDArray[np.uint64],
-    points: NDArray[np.uint64],
-    drawn: NDArray[np.int64],
+    weights: Weights, cumulative: NDArray[np.uint64], points: NDArray[np.uint64], drawn: NDArray[np.int64]
 ) -> None:
     """Write for each point (sorted, (s, 2) words) the signed query whose interval of weight it falls into.
 
     Signed query 2 i is base query i, 2 i + 1 is its negation.
     """
+    scores, offset, top, clamp, bits, high, low, half_bits = weights
     half = np.float64(2.0) ** half_bits
     up = np.uint64(half_bits)
     down = _64 - up

@@ -1,4 +1,4 @@
-"""The query player of FEM: exact draws of one signed query by the exponential mechanism, however many queries there are.
+"""Exact draws of one signed query by the exponential mechanism, however many queries there are: FEM, and others.
 
 Cells of marginals that no record of the table and none of the synthetic records lies in all have the same score; they
 are never held, only counted. So time and memory grow with the records, not with the cells.
@@ -21,36 +21,23 @@ from dpopt.threads import USUAL
 class QuerySelection(SignedDraws):
     """Selects a signed query with probability proportional to exp(eps0 score / units).
 
-    **Score.** For base query i, in units of 1/(n s): s count_i - n c_i, with c_i the number of synthetic records that
-    satisfy it; for its negation, s (rows - n) less that. Exact 64-bit integers.
+    **Score.** For base query i, in units of 1/s record: s count_i - a_i, a_i the public answer; for its negation, s (rows -
+    n) less that. Exact 64-bit integers. FEM's s is the number of synthetic records, of which c_i satisfy the query: a_i
+    = n c_i. Over both signs the larger score is that of |q(D) - <q, p>|, which the lecture's exponential mechanism
+    takes; both signs are offered, since their scores move together where a record is added.
 
     **Neighbouring relation and sensitivity.** Replace-one: scores move within [-s, s], a range of 2 s. Add-remove with
-    fixed public n0: all in one direction, by 0 or s, a range of s. `units` is that range, so weights exp(eps0 score /
-    units) have a range of eps0.
+    fixed public n0: all in one direction, by 0 or s, a range of s. `units` is that range (`once_or_twice`), so weights
+    exp(eps0 score / units) have a range of eps0. The public answers move nothing.
 
     **Theorem.** Exponential mechanism as bounded range (Dong, Durfee and Rogers 2020), with the implemented
     distribution and the slack of `QueryWeights`; queries that are not held have the weight that they would have.
-    Privacy: E3, E5 in docs/privacy.
+    Privacy: E3, E5, E6 in docs/privacy.
 
     Checked by `tests/private/test_query_selection.py` (exact distribution, held or not; range over all neighbours).
 
-    Parameters
-    ----------
-    held, counts : (h,) int64 arrays
-        Base queries that at least one record satisfies, in increasing order, and by how many. Private. All other base
-        queries have count 0.
-    queries : int
-        Number of base queries m.
-    rows : int
-        Exact number of records. Private under add-remove.
-    size : int
-        Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
-    records : int
-        Number s of synthetic records that each selection compares with.
-    range_ : Decimal
-        eps0, the range of one selection.
-    units : int
-        `accounting.selections.units_per_range(s, relation)`.
+    Of m base queries (`queries`) those `held` (h,), increasing, are satisfied by at least one record, by `counts` (h,):
+    private, as is the exact number `rows` under add-remove. `size` is n, equal to `rows`, or n0; `records` s.
     """
 
     def __init__(
@@ -79,12 +66,15 @@ class QuerySelection(SignedDraws):
     def draw(self, satisfied: NDArray[np.int64], by: NDArray[np.int64], source: RandomWords) -> int:
         """Return one signed query: 2 i for base query i, 2 i + 1 for its negation.
 
-        Parameters
-        ----------
-        satisfied, by : (r,) int64 arrays
-            Base queries that at least one synthetic record satisfies, in increasing order, and by how many (c_i).
+        `satisfied` (r,) are the base queries that synthetic records satisfy, increasing, and `by` (r,) how many (c_i).
         """
-        held, scores = self._with(satisfied, by)
+        return self._selected(*self._with(satisfied, by), source)
+
+    def draw_against(self, answers: NDArray[np.int64], source: RandomWords) -> int:
+        """Return one signed query, given the public answers a_i to all queries, (m,), of which all are held."""
+        return self._selected(self._held, self._base - answers, source)
+
+    def _selected(self, held: NDArray[np.int64], scores: NDArray[np.int64], source: RandomWords) -> int:
         rest = self._queries - len(held)
         distribution = (scores, self._offset, self._top(scores, rest))
         top, sums = distribution[2], self._sums(*distribution)

@@ -7,9 +7,8 @@ docs/privacy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +17,11 @@ from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords, SystemWords, uniform_below
 from dpopt.private.mechanisms.selection_distribution import ExponentialTable
 from dpopt.private.tables.closed import StaysHere
-from dpopt.threads import USUAL
+from dpopt.threads import USUAL, in_threads
 
-_DIGITS = 60
-_WORD = 2.0**64
+if TYPE_CHECKING:
+    from dpopt.private.selections.kernels import Weights
 
-
-_Result = TypeVar("_Result")
-_Weights: TypeAlias = tuple[
-    NDArray[np.int64], int, int, int, int, NDArray[np.float64], NDArray[np.float64], int
-]  # as the kernels take them: scores, offset, top, clamp, bits, high, low, half bits
 
 NORMAL_DEPTH, HALF_BITS = 50, 52
 LARGE_DEPTH, LARGE_HALF_BITS = 46, 50
@@ -40,12 +34,7 @@ LARGEST_SCORE = 2**60
 class SignedDraws(StaysHere):
     """Draws of signed queries with probability proportional to exp(step score / size), exact by E3 of docs/privacy.
 
-    A base query has its score, and its negation an offset less that. Parameters as for `ExponentialTable`, and
-
-    Parameters
-    ----------
-    queries : int
-        Number of base queries.
+    A base query has its score, and its negation an offset less that. Parameters as for `ExponentialTable`.
     """
 
     def __init__(self, queries: int, step: Decimal, size: int, threads: int = 1) -> None:
@@ -57,7 +46,6 @@ class SignedDraws(StaysHere):
         self._table = ExponentialTable(step, size, depth=LARGE_DEPTH if large else NORMAL_DEPTH)
         self._half_bits = LARGE_HALF_BITS if large else HALF_BITS
         self._threads = threads
-        self._pool = ThreadPoolExecutor(threads)
 
     def _sums(self, scores: NDArray[np.int64], offset: int, top: int) -> NDArray[np.uint64]:
         """Return the running sums of the weights of blocks of queries, (blocks, 2); `top` is the largest score."""
@@ -65,7 +53,7 @@ class SignedDraws(StaysHere):
 
         blocks = -(-len(scores) // BLOCK)
         sums, weights = np.empty((blocks, 2), dtype=np.uint64), self._weights(scores, offset, top)
-        self._over(blocks, lambda first, last: block_totals(*weights, sums, first, last))
+        self._over(blocks, lambda part: block_totals(weights, sums, part.start, part.stop))
         accumulate(sums)
         return sums
 
@@ -76,19 +64,19 @@ class SignedDraws(StaysHere):
         from dpopt.private.selections.kernels import find_draws
 
         found, weights = np.empty(len(points), dtype=np.int64), self._weights(scores, offset, top)
-        self._over(len(points), lambda first, last: find_draws(*weights, sums, points[first:last], found[first:last]))
+        self._over(len(points), lambda part: find_draws(weights, sums, points[part], found[part]))
         return found
 
-    def _weights(self, scores: NDArray[np.int64], offset: int, top: int) -> _Weights:
-        table = self._table
-        return scores, offset, top, table.clamp, table.bits, table.high, table.low, self._half_bits
+    def _weights(self, scores: NDArray[np.int64], offset: int, top: int) -> Weights:
+        from dpopt.private.selections.kernels import Weights
 
-    def _over(self, items: int, work: Callable[[int, int], _Result]) -> list[_Result]:
-        """Run `work(first, last)` on parts of 0 .. items - 1, in threads where there is enough to do."""
-        if self._threads == 1 or items * self._threads <= 256:
-            return [work(0, items)]
-        edges = np.linspace(0, items, self._threads + 1).astype(int).tolist()
-        return list(self._pool.map(work, edges[:-1], edges[1:]))
+        table = self._table
+        return Weights(scores, offset, top, table.clamp, table.bits, table.high, table.low, self._half_bits)
+
+    def _over(self, items: int, work: Callable[[slice], None]) -> None:
+        """Work on parts of 0 .. items - 1, in threads where there is enough to do."""
+        parts = 1 if items * self._threads <= 256 else self._threads
+        in_threads(work, items, max(1, -(-items // parts)), self._threads, None)
 
 
 def whole_of(words: NDArray[np.uint64]) -> int:
@@ -115,16 +103,8 @@ class QueryWeights(SignedDraws):
     Checked by `tests/private/test_query_weights.py` (exact distribution against rational arithmetic, range over all
     neighbours) and `tests/statistics/test_draws.py` (chi-square with stated power).
 
-    Parameters
-    ----------
-    counts : (m,) int64 array
-        Exact number of records that satisfy each base query. Private.
-    rows : int
-        Exact number of records. Private under add-remove.
-    size : int
-        Public size: n under replace-one (then equal to `rows`), n0 under add-remove.
-    step : Decimal
-        Step eta, an exact decimal, positive.
+    The exact `counts` (m,) of the base queries are private, and so is the number of `rows` under add-remove. `size` is the
+    public n, equal to `rows`, or n0; `step` is eta, an exact decimal above 0.
     """
 
     def __init__(self, counts: NDArray[np.int64], *, rows: int, size: int, step: Decimal, threads: int = USUAL) -> None:
@@ -150,10 +130,12 @@ class QueryWeights(SignedDraws):
             )
         from dpopt.private.selections.kernels import update_scores
 
-        bounds: list[tuple[int, int]] = self._over(
-            len(self._scores),
-            lambda start, stop: update_scores(self._scores, self._counts, satisfied, self._size, start, stop),
-        )
+        bounds: list[tuple[int, int]] = []
+
+        def update(part: slice) -> None:
+            bounds.append(update_scores(self._scores, self._counts, satisfied, self._size, part.start, part.stop))
+
+        self._over(len(self._scores), update)
         self._observed += 1
         largest, smallest = max(b[0] for b in bounds), min(b[1] for b in bounds)
         self._top = max(largest, self._offset() - smallest)

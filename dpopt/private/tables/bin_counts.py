@@ -51,13 +51,7 @@ class BinCounts(Closed):
 
     @classmethod
     def from_counts(cls, counts: ArrayLike) -> BinCounts:
-        """Take counts that were made already, one for each bin, each record in one of them.
-
-        Parameters
-        ----------
-        counts : (n,) whole numbers
-            From 0 to 2^40; any number type, if the values are whole.
-        """
+        """Take counts (n,) that were made already, from 0 to 2^40, one for each bin, each record in one of them."""
         given = np.asarray(counts)
         if given.ndim != 1 or not given.size or given.dtype.kind not in "iuf":
             raise PrivateDataError(
@@ -105,3 +99,8 @@ class ColumnCounts(Closed):
         sums = np.concatenate(([0], *counts), dtype=np.int64)
         ends = np.cumsum([column.size for column in counts], dtype=np.int64)
         return cls._holding(_sums=freeze(np.cumsum(sums)), _ends=freeze(ends), _rows=rows)
+
+
+def public_number_of_bins(counts: BinCounts) -> int:
+    """Return how many bins were counted: a file with one row for each bin shows the domain, which is public."""
+    return int(counts._counts.size)

@@ -8,8 +8,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
-from dpopt.errors import PrivateDataError
+from dpopt.errors import PlanError, PrivateDataError, SchemaError
 from dpopt.private.tables.closed import Closed
 from dpopt.queries.clauses import Clauses
 from dpopt.queries.counting.binary_columns import BinaryColumns
@@ -52,15 +53,9 @@ class PrivateDataset(Closed):
 
     @classmethod
     def from_codes(cls, schema: Schema, columns: Sequence[NDArray[np.integer]]) -> PrivateDataset:
-        """Take records that are encoded already.
+        """Take records that are encoded already: one (n,) array of codes per attribute, in the schema's order, n >= 0.
 
-        Parameters
-        ----------
-        schema
-            The public schema.
-        columns
-            One (n,) array of codes per attribute, in the schema's order, with n >= 0. They are copied unless they are
-            read-only and of the least unsigned type already.
+        Arrays are copied unless they are read-only and of the least unsigned type already.
         """
         if len(columns) != len(schema):
             raise PrivateDataError(f"{len(columns)} columns of codes for the {len(schema)} attributes of the schema")
@@ -81,15 +76,7 @@ class PrivateDataset(Closed):
 
     @classmethod
     def from_binary(cls, schema: Schema, columns: BinaryColumns) -> Self:
-        """Take the records of a wide table of zeros and ones.
-
-        Parameters
-        ----------
-        schema
-            The public schema, made by `Schema.binary`.
-        columns
-            One column for each attribute, over n >= 0 records; kept as they are.
-        """
+        """Take the records of a wide table of zeros and ones, n >= 0, by a schema of `Schema.binary`; kept as they are."""
         if not schema.is_binary or len(columns) != len(schema):
             raise PrivateDataError(
                 f"{len(columns):,} columns of zeros and ones need a schema of as many binary attributes "
@@ -171,3 +158,39 @@ def _encoded(column: NDArray[np.integer], size: int, name: str) -> Codes:
     kept = column.dtype == dtype and column.flags.c_contiguous and not column.flags.writeable
     encoded: Codes = column.astype(dtype, order="C", copy=not kept)
     return freeze(encoded)
+
+
+def public_size(dataset: Closed, relation: NeighbouringRelation, n0: int | None) -> int:
+    """Return the public size that a plan may use.
+
+    Under replace-one all neighbours have the same number of records, so n is public and read off the table. Under
+    add-remove the number of records is private, and the fixed public n0 that the user declares is returned.
+    """
+    if relation is NeighbouringRelation.REPLACE_ONE:
+        if n0 is not None:
+            raise PlanError("n0 belongs to add-remove; under replace-one the table's size n is used. Leave n0 out")
+        if dataset._rows == 0:
+            raise PrivateDataError("the table has no rows; under replace-one at least one record is needed")
+        return dataset._rows
+    if n0 is None:
+        raise PlanError(
+            "add-remove needs a fixed public n0, a number near the size of the table that does not depend on it: give "
+            "--n0"
+        )
+    return n0
+
+
+def check_size(dataset: Closed, relation: NeighbouringRelation, size: int) -> None:
+    """Refuse, by PrivateDataError, under replace-one a table of another number of records than the plan's."""
+    if relation is NeighbouringRelation.REPLACE_ONE and dataset._rows != size:
+        raise PrivateDataError(
+            f"the table has {dataset._rows:,} records but the plan was made for n = {size:,}. "
+            "Under replace-one n is public and must be the table's exact size; plan with that n, "
+            "or use add-remove with a fixed public n0"
+        )
+
+
+def check_schema(dataset: PrivateDataset, schema: Schema) -> None:
+    """Refuse, by SchemaError, a data set that was read by another schema: its codes would mean other values."""
+    if dataset._schema.attributes != schema.attributes:
+        raise SchemaError("the table was read by another schema than the workload's; read it again with this schema")

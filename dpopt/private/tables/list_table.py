@@ -33,22 +33,11 @@ class PrivateLists(Closed):
         *,
         lines: NDArray[np.integer] | None = None,
     ) -> PrivateLists:
-        """Take rows, and bring them into a form in which no variable stands twice in a row.
+        """Take rows of `lengths` (n,) literals, and bring them into a form in which no variable stands twice in a row.
 
-        Parameters
-        ----------
-        family
-            Public.
-        variables : (n, k) integers
-            Of each literal; what stands after a row's last one is not read.
-        positive : (n, k) bool
-            Whether the literal is the variable itself.
-        bits : (n, k + 1) integers
-            The output at each literal, and after the last one that of the end.
-        lengths : (n,) integers
-            How many literals each row has.
-        lines : (n,) integers, optional
-            The line on which each row stands, for messages.
+        Of each literal `variables` (n, k), and whether it is the variable itself, `positive` (n, k); what stands after a
+        row's last one is not read. `bits` (n, k + 1) are the output at each literal, and after the last one that of the
+        end. `lines` (n,) are those on which the rows stand, for messages.
         """
         from dpopt.queries.decision_lists.kernels import normalised
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb, factorial, prod
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
+from dpopt.constraints import OneOf, Whole, constrain
 from dpopt.errors import WorkloadError
 from dpopt.queries.conjunctions.literals import LARGEST_SIZE, LiteralGroups
 
@@ -25,27 +27,21 @@ SETS, POWERS, LISTED = "sets", "powers", "listed"
 class Monomials:
     """The monomials of a family of polynomials in m variables y_1, ..., y_m."""
 
-    kind: str
+    kind: Annotated[str, OneOf("the kind of monomials", (SETS, POWERS, LISTED))]
     """"sets": the products of 1, ..., t different variables, C(m, 1) + ... + C(m, t) of them. "powers": the constant 1
     and all monomials with exponents, y_1^2 y_3 among them, C(m + t, t) in all; at 0/1 points y^2 = y, so that several
     are equal there, and each has its number all the same (Thaler, Ullman and Vadhan 2012, section 2.3). "listed": those
     of `listed`. The first two are numbered by degree, then in lexicographic order of their variables."""
-    variables: int
-    """m, at least 1."""
-    degree: int
-    """t, from 1 to 16."""
+    variables: Annotated[int, Whole("the number of variables")]
+    """m."""
+    degree: Annotated[int, Whole("the degree", most=LARGEST_SIZE)]
+    """t."""
     listed: tuple[tuple[int, ...], ...] = ()
     """The variables of each monomial from 0 on, not decreasing; a variable as often as its exponent says; () is the
     constant."""
 
     def __post_init__(self) -> None:
-        if self.kind not in {SETS, POWERS, LISTED}:
-            raise WorkloadError(f"found monomials {self.kind!r}; expected {SETS}, {POWERS} or {LISTED}")
-        if self.variables < 1 or not 1 <= self.degree <= LARGEST_SIZE:
-            raise WorkloadError(
-                f"found polynomials of degree {self.degree} in {self.variables} variables; expected a degree from 1 to "
-                f"{LARGEST_SIZE}, and at least one variable"
-            )
+        constrain(self, WorkloadError)
         if self.kind == LISTED:
             self._check_listed()
         elif self.listed:

@@ -6,8 +6,6 @@ Pure functions of arrays; nothing here knows where the records came from. Import
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +14,7 @@ from dpopt.arrays import frozen
 from dpopt.compilation import kernel
 from dpopt.errors import SchemaError
 from dpopt.queries.marginal_set import MarginalSet
-from dpopt.threads import USUAL
+from dpopt.threads import USUAL, in_threads
 
 # records whose positions are kept at a time: bounds the temporary arrays, and they stay in the cache
 BLOCK = 1 << 15
@@ -53,24 +51,18 @@ def count_cells(
         return counts
     finder = _Positions(marginals)
     step = max(1, min(TASK // min(rows, BLOCK), -(-len(marginals) // max(threads, 1))))
-    parts = [(first, min(first + step, len(marginals))) for first in range(0, len(marginals), step)]
-    several = threads > 1 and len(parts) > 1 and rows * len(marginals) > FEW
-    pool = ThreadPoolExecutor(max_workers=threads) if several else None
-    with pool or nullcontext():
-        for begin in range(0, rows, BLOCK):
-            part = slice(begin, min(begin + BLOCK, rows))
-            positions = finder.of([column[part] for column in given])
-            share = None if added is None else added[part]
+    threads = threads if rows * len(marginals) > FEW else 1
+    for begin in range(0, rows, BLOCK):
+        part = slice(begin, min(begin + BLOCK, rows))
+        positions = finder.of([column[part] for column in given])
+        share = None if added is None else added[part]
 
-            def run(
-                marginal: tuple[int, int],
-                positions: NDArray[np.int32] = positions,
-                share: NDArray[np.float64] | None = share,
-            ) -> None:
-                _add(positions, finder.rows, marginals.strides, marginals.starts, *marginal, share, counts)
+        def run(
+            some: slice, positions: NDArray[np.int32] = positions, share: NDArray[np.float64] | None = share
+        ) -> None:
+            _add(positions, finder.rows, marginals.strides, marginals.starts, some.start, some.stop, share, counts)
 
-            for _ in map(run, parts) if pool is None else pool.map(run, parts):
-                pass
+        in_threads(run, len(marginals), step, threads, None)
     return counts
 
 

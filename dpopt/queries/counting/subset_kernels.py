@@ -5,8 +5,7 @@ Importing this module imports numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -16,12 +15,10 @@ from dpopt.compilation import copy_into, kernel
 from dpopt.errors import WorkloadError
 from dpopt.queries.conjunctions.literals import LiteralGroups
 from dpopt.queries.counting.compiled import population_count
-from dpopt.threads import USUAL
+from dpopt.threads import USUAL, in_threads
 
 BLOCK_WORDS = 64 * 1024
 """Words of all literals in one block: they stay in the cache while all conjunctions are counted on it."""
-FEW_WORDS = 64 * 1024
-"""Words of all conjunctions that are counted before a thread would have started."""
 
 
 def count_subsets(
@@ -45,21 +42,11 @@ def count_subsets(
     gathered = np.zeros(int(offsets[-1]), dtype=np.int64)
     block = max(64, BLOCK_WORDS // (groups.literals + size))
 
-    def count(first: int) -> None:
-        starts = offsets[:-1] + befores[:, first]
-        _count_from(np.ascontiguousarray(words), groups.next_group, first, starts, block, gathered)
+    def count(literal: slice) -> None:
+        starts = offsets[:-1] + befores[:, literal.start]
+        _count_from(np.ascontiguousarray(words), groups.next_group, literal.start, starts, block, gathered)
 
-    def counted() -> Iterator[None]:
-        if gathered.size * words.shape[1] <= FEW_WORDS:
-            yield from map(count, range(groups.literals))
-            return
-        with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
-            for one in as_completed([pool.submit(count, first) for first in range(groups.literals)]):
-                yield one.result()
-
-    for done, _ in enumerate(counted(), start=1):
-        if progress is not None:
-            progress(done / groups.literals)
+    in_threads(count, groups.literals, 1, threads, progress)
     return [gathered[begin:end] for begin, end in pairwise(offsets.tolist())]
 
 

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import freeze
+from dpopt.constraints import Whole, constrain
 from dpopt.errors import WorkloadError
 from dpopt.queries.decision_lists.families import ListFamily, RowKind
 
@@ -38,22 +39,20 @@ class ListCoefficients:
     """The rows that they are for, of up to k literals."""
     values: NDArray[np.int64]
     """Shape (k + 1, t + 1, t + 1). Of i, a and b; 0 for i = 0 and for a + b above i or t."""
-    bits: int
-    """g, from 0 to 20."""
+    bits: Annotated[int, Whole("g, for units of 2^-g,", least=0, most=LARGEST_BITS)]
+    """g."""
 
     def __post_init__(self) -> None:
+        constrain(self, WorkloadError)
         k, t = self.family.length, self.values.shape[-1] - 1
-        if self.values.shape != (k + 1, t + 1, t + 1) or not 0 <= t <= k or self.values.dtype != np.int64:
+        if self.values.shape != (k + 1, t + 1, t + 1) or not 0 <= t <= k:
             raise WorkloadError(f"found coefficients of shape {self.values.shape}; expected ({k + 1}, t + 1, t + 1)")
-        if not 0 <= self.bits <= LARGEST_BITS:
-            raise WorkloadError(f"found units of 2^-{self.bits}; expected 2^0 to 2^-{LARGEST_BITS}")
         i, a, b = np.nonzero(self.values)
         if (i == 0).any() or (a + b > np.minimum(i, t)).any():
             raise WorkloadError("found coefficients of conjunctions with more literals than there are")
         largest = 2**self.bits + k * max(abs(int(self.values.max())), abs(int(self.values.min())))
         if 4 * largest**2 * max(comb(k, j) * 2**j for j in range(t + 1)) >= _LARGEST:
             raise WorkloadError(f"found coefficients up to {largest / 2**self.bits:.3g}; too large to add up")
-        object.__setattr__(self, "values", freeze(np.ascontiguousarray(self.values)))
 
     @property
     def largest_size(self) -> int:

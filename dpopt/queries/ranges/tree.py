@@ -72,7 +72,7 @@ class Tree:
         levels, width = [np.zeros(bins, dtype=np.int64)], bins
         while width > 1:
             above = -(-width // branching)
-            counts = np.full(above, branching, dtype=np.int64)
+            counts = np.full(above, min(branching, width), dtype=np.int64)
             counts[-1] = width - branching * (above - 1)
             levels.append(counts)
             width = above

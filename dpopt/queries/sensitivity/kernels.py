@@ -24,12 +24,8 @@ class ClauseSets(NamedTuple):
     1. Axis x belongs to attribute axis_attribute[x]; its positions are the codes named[first_named[x]:first_named[x +
     1]] that the clauses name, increasing, and last "any other code", which exists if real_other[x]. The table of set s
     has a cell for each choice of positions, the last axis running fastest, from first_cell[s] on. Each position of each
-    axis has a message, axis x from first_message[x] on.
-
-    Attributes
-    ----------
-    positions, signs, accepted : (m, k) int32, (m, k) bool, (m,) uint32
-        The clauses; position of each literal's code on its axis.
+    axis has a message, axis x from first_message[x] on. Of the clauses `positions` (m, k) are those of each literal's
+    code on its axis, and `signs` (m, k) and `accepted` (m,) as in `Clauses`.
     """
 
     offsets: NDArray[np.int64]

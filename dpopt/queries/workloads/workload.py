@@ -116,10 +116,7 @@ class Workload(Shown):
     def clauses(self) -> Clauses:
         """The base queries one by one; those of marginals are written out on the first use and then kept.
 
-        Raises
-        ------
-        WorkloadError
-            If the marginals have more than 50 million cells.
+        Raises WorkloadError if the marginals have more than 50 million cells.
         """
         if not isinstance(self.queries, MarginalSet):
             return self.queries
@@ -136,26 +133,12 @@ class Workload(Shown):
     def answers_on(
         self, records: NDArray[np.int32], weights: NDArray[np.float64] | None = None, *, threads: int = USUAL
     ) -> NDArray[np.float64]:
-        """Return the share of the records, or of their weight, for which each query is true.
+        """Return the share of the records, or of their weight, for which each query is true, (m,) in [0, 1].
 
-        Parameters
-        ----------
-        records : (r, d) int32
-            Codes, one record per row; r >= 1.
-        weights : (r,) float64, optional
-            Nonnegative, not all zero; 1 each if left out. Their sum is divided by.
-        threads
-            Number of threads; the result does not depend on it.
+        `records` (r, d) are codes, one record per row, r >= 1. `weights` (r,) are nonnegative, not all zero, 1 each if left
+        out; they are divided by their sum.
 
-        Returns
-        -------
-        answers : (m,) float64
-            In [0, 1].
-
-        Raises
-        ------
-        SchemaError
-            If the records do not fit the schema, there is none, or the weights do not fit them.
+        Raises SchemaError if the records do not fit the schema, there is none, or the weights do not fit them.
         """
         from dpopt.queries.counting.kernels import shares_on_records
 

@@ -55,21 +55,7 @@ class Description:
 
 
 def described(statement: Mapping[str, Any], schema: Schema | None = None) -> Description:
-    """Describe a release, given the contents of its release.json.
-
-    Examples
-    --------
-    >>> privacy = {"private": True, "epsilon": 1.0, "delta": 0.0, "unit": "one record"}
-    >>> made_by = {"algorithm": "mwem", "versions": {"dpopt": "0.1"}, "workload": {"fingerprint": "83545dff085a36"}}
-    >>> accuracy = {"one_way": {"columns": 3, "all_columns": 3, "share_error": 0.0123}}
-    >>> privacy["public_size"] = 5000
-    >>> made = described({"records": {}, **made_by, "accuracy": accuracy, "privacy": privacy})
-    >>> made.citation
-    'Synthetic records, differentially private with epsilon = 1 (pure) for one record; made by dpopt 0.1 (algorithm mwem, \
-workload 83545dff085a).'
-    >>> made.verdict
-    'Shares of single columns: within 1.3 percentage points.'
-    """
+    """Describe a release, given the contents of its release.json."""
     title = "Synthetic records" if statement["records"] is not None else "Noisy answers"
     spent, version = guarantee(statement["privacy"]), (statement.get("versions") or {}).get("dpopt", "")
     repairs = statement.get("on_invalid", "").split(",")

@@ -8,11 +8,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dpopt.errors import visible
+from dpopt.files.written_files import whole_file
 from dpopt.releases.descriptions.description import FIGURES, about_figures, described
-from dpopt.releases.folder_files import write_whole
 from dpopt.schema.schema import Schema
 
 README = "README.txt"
@@ -84,11 +84,8 @@ def write_readme(
     folder: Path, statement: Mapping[str, Any], schema: Schema, figures: Sequence[Sequence[str]] = ()
 ) -> None:
     """Write README.txt of a release; parameters as of `readme_of`."""
-
-    def write(stream: IO[bytes]) -> None:
+    with whole_file(folder / README) as stream:
         stream.write(readme_of(statement, schema, figures).encode())
-
-    write_whole(folder / README, write, "description")
 
 
 def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figures: Sequence[Sequence[str]] = ()) -> str:
@@ -104,7 +101,7 @@ def readme_of(statement: Mapping[str, Any], schema: Schema | None = None, figure
             else "Answers to the {} on a private table, with noise. There are no records."
         ).format(f"{statement['workload']['queries']:,} queries of workload.json"),
         verdict=release.verdict,
-        notes="\n\n".join((*(note.text for note in release.notes), *release.repairs)),
+        notes="\n\n".join((*(note.sentence for note in release.notes), *release.repairs)),
         cost=""
         if not privacy["private"]
         else f"Neighbouring tables: {privacy['neighbours']}. release.json lists every charge with its theorem; the "

@@ -39,23 +39,19 @@ class Note:
     advice: str = ""
     """Advice to the owner of the table, for the terminal."""
 
+    @property
+    def sentence(self) -> str:
+        """The text as it stands by itself: with a capital letter, but for a symbol ("n0 = 5"), and a full stop."""
+        symbol = self.text.partition(" ")[2].startswith("= ")
+        return (self.text if symbol else self.text[:1].upper() + self.text[1:]).rstrip(".") + "."
+
     def warning(self) -> DpoptWarning:
         """Return the note as a warning."""
         return self.kind(" ".join(filter(None, (self.text, self.advice))))
 
 
 def verdict_of(statement: Mapping[str, Any]) -> Note:
-    """Return the verdict on a release, given the contents of its release.json; with advice if relationships are lost.
-
-    Examples
-    --------
-    >>> single = {"columns": 3, "all_columns": 3, "share_error": 0.0027}
-    >>> both = {"pairs": 3, "all_pairs": 3, "count_error": 40.0, "release": 50.0, "unrelated": 400.0, "better": True}
-    >>> stated = {"accuracy": {"one_way": single, "two_way": both}, "privacy": {"public_size": 50000}}
-    >>> verdict_of(stated).text
-    'Shares of single columns: within 0.27 percentage points. Shares of pairs of values: most within 0.1 percentage points. \
-Do not use: figures for groups below 2,000 rows.'
-    """
+    """Return the verdict on a release, given the contents of its release.json; with advice if relationships are lost."""
     accuracy, size = statement["accuracy"], statement["privacy"]["public_size"]
     if accuracy.get("size") is not None:
         return Note("Do not use anything: the declared number of records is wrong, and so are all shares.", "")

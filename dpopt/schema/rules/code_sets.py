@@ -25,15 +25,7 @@ _LISTED = 6  # labels that a message lists
 
 
 class Columns:
-    """The attributes of a schema, as rules look them up.
-
-    Parameters
-    ----------
-    attributes
-        In the schema's order.
-    index
-        The position of a name; raises SchemaError with the closest names.
-    """
+    """The attributes of a schema, as rules look them up; `index` gives the position of a name, or refuses it."""
 
     def __init__(self, attributes: Sequence[Attribute], index: Callable[[str], int]) -> None:
         self._attributes = attributes

@@ -31,17 +31,7 @@ MOST_COPIES = 2**18
 def compile_rules(
     rules: Sequence[Rule], attributes: Sequence[Attribute], index: Callable[[str], int]
 ) -> ThresholdCircuit:
-    """Return the circuit of rules over the attributes of a schema.
-
-    Parameters
-    ----------
-    rules
-        In the order in which they are reported.
-    attributes
-        The schema's, in order.
-    index
-        The position of an attribute's name; raises SchemaError with the closest names.
-    """
+    """Return the circuit of rules, in their order, over the attributes of a schema; `index` gives a name's position."""
     if not rules:
         return NO_RULES
     titles = rule_titles(rules)

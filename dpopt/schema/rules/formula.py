@@ -213,10 +213,8 @@ Expression: TypeAlias = Term | LinearSum
 class Comparison:
     """A linear comparison of numeric columns, counts and numbers.
 
-    Parameters
-    ----------
-    left, right
-        A number, the name of a numeric attribute, a count, or a sum; a sequence of pairs (coefficient, term) is a sum.
+    Either side is a number, the name of a numeric attribute, a count, or a sum; a sequence of pairs (coefficient, term)
+    is a sum.
     """
 
     left: Expression

@@ -46,20 +46,14 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The numbers of the codes, and those of the true children, add up to the bound.
-
-    Attributes
-    ----------
-    terms : tuple of (attribute, numbers)
-        A number from 0 to the bound for each code; attributes increase.
-    children : tuple of (node, coefficient)
-        Coefficients from 1 to the bound.
-    """
+    """The numbers of the codes, and those of the true children, add up to the bound."""
 
     bound: int
     """At least 2."""
     terms: tuple[tuple[int, tuple[int, ...]], ...]
+    """Attributes, increasing, with a number from 0 to the bound for each code."""
     children: tuple[tuple[int, int], ...]
+    """Nodes with coefficients from 1 to the bound."""
 
 
 Node: TypeAlias = Constant | InSet | And | Or | Sum
@@ -107,12 +101,7 @@ class Nodes:
     def sum_at_least(self, bound: int, numbers: Mapping[int, Sequence[int]], children: Mapping[int, int]) -> int:
         """Return the node that is true if numbers and coefficients of true children add up to the bound.
 
-        Parameters
-        ----------
-        numbers
-            For attributes, a number of either sign for each code.
-        children
-            For nodes, a coefficient >= 1.
+        An attribute has a number of either sign for each code, a child a coefficient of 1 at least.
         """
         terms = {attribute: list(values) for attribute, values in numbers.items()}
         bound, gates = self._with_literals_as_terms(bound, terms, children)

@@ -228,16 +228,40 @@ def descend(index: Index, state: State, objective: int) -> int:
 
 
 @kernel
+def partner_bounds(index: Index) -> NDArray[np.int64]:
+    """Return how much a change to or from each column adds at most to what one other attribute can gain, (c,)."""
+    columns, attributes = index.column_start.size - 1, index.first_column.size - 1
+    owner, added = np.empty(columns, dtype=np.int64), np.empty(attributes, dtype=np.int64)
+    bounds = np.zeros(columns, dtype=np.int64)
+    for attribute in range(attributes):
+        owner[index.first_column[attribute] : index.first_column[attribute + 1]] = attribute
+    for column in range(columns):
+        added[:] = 0
+        for entry in range(index.column_start[column], index.column_start[column + 1]):
+            place = np.int64(index.entries[entry])
+            clause = place ^ (place >> 31)
+            most = abs(index.weights[clause]) * ((index.rise[clause] != 0) + (index.fall[clause] != 0))
+            for i in range(index.literals.shape[1]):
+                literal = np.int64(index.literals[clause, i])
+                other = literal ^ (literal >> 31)
+                if other not in (column, columns):
+                    added[owner[other]] += most
+                    bounds[column] = max(bounds[column], added[owner[other]])
+    return bounds
+
+
+@kernel
 def descend_by_pairs(index: Index, state: State, objective: int) -> int:
     """Change two attributes at once where that improves, from a local optimum of single changes to one of pairs."""
+    bounds = partner_bounds(index)
     improved = True
     while improved:
         improved = False
         for attribute in range(state.chosen.size):
             for column in range(index.first_column[attribute], index.first_column[attribute + 1]):
                 old = state.chosen[attribute]
-                if column == old:
-                    continue
+                if column == old or state.gain[column] - state.gain[old] + bounds[column] + bounds[old] <= 0:
+                    continue  # no partner makes up for the loss
                 loss = change(index, state, attribute, column)
                 partner, reward = -1, -loss
                 for other in range(state.chosen.size):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits
 from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
+from dpopt.threads import map_in_threads
 
 if TYPE_CHECKING:
     from dpopt.solvers.local_search import kernels, rules_kernels
 
 SWEEPS_PER_ANNEAL = 1000
-BATCH = 100  # sweeps between two looks at the clock
+BATCH = 100  # sweeps between two looks at the clock, where there is a deadline
 HOT, COLD = 2.0, 0.1
 
 
@@ -63,6 +64,7 @@ class Schedule:
         self.sweeps = sweeps
         self.anneals = max(1, round(self.sweeps / SWEEPS_PER_ANNEAL))
         self.deadline = deadline
+        self.batch = sweeps if deadline is None else BATCH
 
     def time_is_up(self) -> bool:
         """Return whether the deadline has passed."""
@@ -79,16 +81,15 @@ class Schedule:
 
 def anneal_repeatedly(anneal: Callable[[int], Found], schedule: Schedule, threads: int, best: Found) -> Found:
     """Return the best of this record and of all anneals, `threads` of them at once, until the time is up."""
-    with ThreadPoolExecutor(threads) as pool:
-        for begin in range(0, schedule.anneals, threads):
-            batch = range(begin, min(begin + threads, schedule.anneals))
-            for one in pool.map(anneal, batch) if threads > 1 else map(anneal, batch):
-                best = best.or_better(one)
-            if schedule.time_is_up():
-                break
+    for begin in range(0, schedule.anneals, threads):
+        for one in map_in_threads(anneal, range(begin, min(begin + threads, schedule.anneals)), threads):
+            best = best.or_better(one)
+        if schedule.time_is_up():
+            break
     return best
 
 
+@cache
 def boltzmann_table() -> NDArray[np.int64]:
     """Return 2**32 exp(-i / RESOLUTION), rounded, down to where it is about 1; the last entry is 0."""
     from dpopt.solvers.local_search.kernels import RESOLUTION
@@ -107,13 +108,14 @@ def build_index(problem: MaxCsp) -> kernels.Index:
     columns = np.where(used, offsets[clauses.attributes] + clauses.values, offsets[-1]).astype(np.int32)
     place = np.broadcast_to(np.arange(len(clauses), dtype=np.int32)[:, None], columns.shape)
     entries = np.where(clauses.signs, place, ~place)[used]
-    counts = np.bincount(columns[used], minlength=int(offsets[-1]))
+    named = columns[used].astype(np.min_scalar_type(offsets[-1]))  # small numbers are sorted faster
+    counts = np.bincount(named, minlength=int(offsets[-1]))
     accepted = clauses.accepted.astype(np.int64)
     steps = (np.int64(1) << clauses.widths()) - 1  # bits 0 .. width - 1
     return Index(
         first_column=offsets,
         column_start=np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64))),
-        entries=entries[np.argsort(columns[used], kind="stable")],
+        entries=entries[np.argsort(named, kind="stable")],
         literals=np.where(clauses.signs | ~used, columns, ~columns),
         weights=problem.weights.copy(),
         accepted=accepted,

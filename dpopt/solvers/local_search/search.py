@@ -39,7 +39,6 @@ from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, 
 from dpopt.queries.clauses import Clauses
 from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit, starts
 from dpopt.solvers.local_search.layout import (
-    BATCH,
     Found,
     Schedule,
     anneal_repeatedly,
@@ -221,7 +220,7 @@ class _Search:
         objective, best = kernels.restart(self.index, state), self.first.copy()
         best_objective, done = objective, 0
         while done < scales.size and not self.schedule.time_is_up():
-            batch = scales[done : done + BATCH]
+            batch = scales[done : done + self.schedule.batch]
             objective, best_objective = kernels.anneal(
                 self.index, state, objective, batch, self.table, random, best, best_objective
             )
@@ -366,7 +365,7 @@ class FeasibleSearch:
         (ruled, objective), random = self.place(start), self.schedule.random(number)
         best, best_objective, done = start.copy(), objective, 0
         while done < scales.size and not self.schedule.time_is_up():
-            batch = scales[done : done + BATCH]
+            batch = scales[done : done + self.schedule.batch]
             objective, best_objective = anneal_feasibly(
                 ruled, objective, batch, self.table, self.charge, random, best, best_objective
             )

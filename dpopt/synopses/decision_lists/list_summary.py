@@ -86,15 +86,7 @@ class ListSummary(PlannedSynopsis):
         )
 
     def answers(self, points: NDArray[np.integer], *, cut: bool = True) -> NDArray[np.float64]:
-        """Return the share of the rows that gives 1 at each of many points, (q,).
-
-        Parameters
-        ----------
-        points : (q, m) integers
-            Bits.
-        cut
-            Whether answers below 0 and above 1 become 0 and 1.
-        """
+        """Return the share of rows that give 1 at each of many points, bits (q, m); (q,), `cut` at 0 and 1 or not."""
         from dpopt.queries.decision_lists.kernels import values_at
 
         found = values_at(self._polynomial, self.plan.family.checked(points)) * self.plan.unit
@@ -133,13 +125,9 @@ def read_declaration(
 ) -> ListFamily:
     """Return the declared family: names in a text, or a file that has them, and numbers that the file may have.
 
-    Parameters
-    ----------
-    given
-        Names with commas between them ("x1..x30" for a range); or the path of a file: JSON with the keys variables, k,
-        kind and changes, or text with one name on each line.
-    length, kind, changes :
-        As for `ListFamily.of`; where the file says something else, it is an error.
+    Names stand with commas between them ("x1..x30" for a range), or in a file: JSON with the keys variables, k, kind
+    and changes, or text with one name on each line. Where the file says something else than the arguments, it is an
+    error.
     """
     options = {"k": length, "kind": kind, "changes": changes}
     stated: dict[str, Any] = {"variables": os.fspath(given)}

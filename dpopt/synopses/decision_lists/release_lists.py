@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.private.measurements.conjunction_measurement import ListTable
@@ -10,8 +11,7 @@ from dpopt.private.readers.read_lists import read_lists
 from dpopt.private.tables.list_table import PrivateLists
 from dpopt.programs.solver import Solver
 from dpopt.queries.decision_lists.families import ListFamily
-from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_planning import plan_lists, plannable
+from dpopt.synopses.decision_lists.list_plan import ListPlan, plan_lists, plannable
 from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration
 from dpopt.synopses.release import Request, RequestKeywords, Reserved, Running
 
@@ -83,11 +83,11 @@ def decision_lists(
     return request.release(
         "lists",
         lists,
-        lambda budget, size: plan_lists(family, budget, size=size or 0, **how),
+        partial(plan_lists, family, **how),
         lambda: read_lists(lists, family, request.reading.encoding),
         release_lists,
         size=n0,
-        check=lambda budget, size: plannable(family, budget, size=size or 0, **how),
+        check=partial(plannable, family, **how),
     )
 
 

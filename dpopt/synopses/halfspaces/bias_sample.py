@@ -73,15 +73,9 @@ def bias_of(
 ) -> Bias:
     """Return the best combination of some estimates for a unit vector (d,), and its bias, on public points of a seed.
 
-    Parameters
-    ----------
-    parts : (j, k) float64
-        The weights of each estimate. One is taken as it is, of several the combination of the least worst error
-        (models/halfspace_debiasing), found on other points than the bias.
-    normals : (k, d) float64
-        Unit vectors.
-    inside
-        Share of the records that may be within the margin.
+    Of the weights of several estimates, (j, k), the combination of the least worst error is taken
+    (models/halfspace_debiasing), found on other points than the bias. `normals` (k, d) are unit vectors, and `inside`
+    is the share of the records that may be within the margin.
     """
     chosen = np.ones(1)
     if len(parts) > 1:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PlanError
 from dpopt.inference.halfspace_regression import SideRegression
 from dpopt.synopses.halfspaces.bias_sample import TURNS, Bias, bias_of
-from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
+from dpopt.synopses.halfspaces.halfspace_plan import LEAST_MARGIN, MARGIN, HalfspacePlan
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 
@@ -36,41 +36,33 @@ BETA = 0.05
 """The probability with which a theorem's promise fails."""
 
 
-def printed_parameters(columns: int, margin: float, alpha: float, epsilon: float) -> TheoryParameters:
-    """Return ReleaseHalfspaces' parameters as in Theorem 6.9, with m |U| ln(2 m |U| / beta) / epsilon records."""
-    _check(columns, margin, alpha, epsilon)
-    dimension = ceil(20.0 / (margin / 4.0) ** 2 * log(8.0 / alpha))
-    number = ceil(16.0 / alpha**2 * columns * (log(4.0 * sqrt(columns) / margin) + log(1.0 / BETA)))
-    directions = dimension * log10(4.0 * sqrt(dimension) / margin)
-    return _with_records(dimension, number, directions, epsilon)
+def theorem_parameters(
+    columns: int, margin: float, alpha: float, epsilon: float, *, corrected: bool
+) -> TheoryParameters:
+    """Return ReleaseHalfspaces' parameters as in Theorem 6.9, with m |U| ln(2 m |U| / beta) / epsilon records.
 
-
-def corrected_parameters(columns: int, margin: float, alpha: float, epsilon: float) -> TheoryParameters:
-    """Return parameters for which the proof holds, and no larger than it needs.
-
-    T >= 6 zeta^(-2) ln(2 / tau) suffices for signs (Achlioptas 2003) with zeta = gamma / 4 and tau = alpha / 8; a net
-    of the sphere with at most (1 + 8 / gamma)^T points (by volume); m >= (32 / alpha^2) (d ln(4 sqrt(d) / gamma) + ln(6
-    / beta)), since noise of at most 1 has the Hoeffding exponent alpha^2 m / 32, and the union is over the net of
-    queries.
+    Corrected ones are those for which the proof holds, and no larger than it needs: T >= 6 zeta^(-2) ln(2 / tau)
+    suffices for signs (Achlioptas 2003) with zeta = gamma / 4 and tau = alpha / 8; a net of the sphere with at most (1 +
+    8 / gamma)^T points (by volume); m >= (32 / alpha^2) (d ln(4 sqrt(d) / gamma) + ln(6 / beta)), since noise of at most
+    1 has the Hoeffding exponent alpha^2 m / 32, and the union is over the net of queries.
     """
-    _check(columns, margin, alpha, epsilon)
-    dimension = ceil(6.0 / (margin / 4.0) ** 2 * log(16.0 / alpha))
-    number = ceil(32.0 / alpha**2 * (columns * log(4.0 * sqrt(columns) / margin) + log(6.0 / BETA)))
-    return _with_records(dimension, number, dimension * log10(1.0 + 8.0 / margin), epsilon)
-
-
-def _with_records(dimension: int, number: int, directions: float, epsilon: float) -> TheoryParameters:
+    if columns < 2 or not LEAST_MARGIN <= margin <= 1 or not LEAST_MARGIN <= alpha < 1 or not epsilon > 0:
+        raise PlanError(
+            f"found d = {columns}, gamma = {margin:g}, alpha = {alpha:g} and epsilon = {epsilon:g}; expected "
+            f"d from 2, gamma from {LEAST_MARGIN:g} to 1, alpha from {LEAST_MARGIN:g} to below 1, and epsilon above 0"
+        )
+    net, zeta = log(4.0 * sqrt(columns) / margin), margin / 4.0
+    if corrected:
+        dimension = ceil(6.0 / zeta**2 * log(16.0 / alpha))
+        number = ceil(32.0 / alpha**2 * (columns * net + log(6.0 / BETA)))
+        directions = dimension * log10(1.0 + 8.0 / margin)
+    else:
+        dimension = ceil(20.0 / zeta**2 * log(8.0 / alpha))
+        number = ceil(16.0 / alpha**2 * columns * (net + log(1.0 / BETA)))
+        directions = dimension * log10(4.0 * sqrt(dimension) / margin)
     sides = log10(number) + directions
     needed = sides + log10((sides + log10(2.0 / BETA)) * log(10.0)) - log10(epsilon)
     return TheoryParameters(dimension, number, directions, needed)
-
-
-def _check(columns: int, margin: float, alpha: float, epsilon: float) -> None:
-    if columns < 2 or not 0 < margin <= 1 or not 0 < alpha < 1 or not epsilon > 0:
-        raise PlanError(
-            f"found d = {columns}, gamma = {margin:g}, alpha = {alpha:g} and epsilon = {epsilon:g}; expected "
-            "d from 2, gamma in (0, 1], alpha between 0 and 1, and epsilon above 0"
-        )
 
 
 MOST_REGRESSED = 8_192
@@ -103,8 +95,7 @@ class Answering:
     """The data for answering besides the released values, for a margin gamma; public, made from the plan alone."""
 
     def __init__(self, plan: HalfspacePlan, estimator: Estimator, margin: float) -> None:
-        if not 0.0 < margin < 1.0:
-            raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
+        MARGIN(margin, PlanError)
         if estimator is Estimator.REGRESSION and plan.features > MOST_REGRESSED:
             raise PlanError(
                 f"a regression takes up to {MOST_REGRESSED:,} halfspaces, and {plan.features:,} are known; use "

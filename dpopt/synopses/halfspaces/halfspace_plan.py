@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Number, constrain
 from dpopt.errors import PlanError
 from dpopt.files.json_files import json_object
 from dpopt.private.measurements.halfspace_measurement import HalfspaceMeasurement, Sides
 from dpopt.private.measurements.measurement import NumberOfRecords
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections
 from dpopt.releases.plan import removed
+from dpopt.synopses.histograms.counts_plan import RECORDS
 from dpopt.synopses.synopsis import SynopsisPlan
 
+LEAST_MARGIN = 1e-6
+"""Errors of smaller margins are near 1, and beyond what floats hold."""
+MARGIN = Number("the margin", least=LEAST_MARGIN, below=1)
 REMOVED = {"measured": "sides", "heights": []}
 """Keys of earlier versions in a plan of sides. They could release arcs and bins of angles instead."""
 
@@ -58,20 +63,17 @@ class HalfspacePlan(SynopsisPlan):
     gaussian: bool
     scales: tuple[float, ...]
     """Of the noise: of the number of records first (add-remove only), then of sides."""
-    size: int
+    size: Annotated[int, RECORDS]
     """The public number of records: n under replace-one, n0 under add-remove."""
-    margin: float
+    margin: Annotated[float, MARGIN]
     """gamma: for which margin the weights are made and errors are predicted; others can be asked for."""
     prediction: Prediction
 
     def __post_init__(self) -> None:
+        constrain(self, PlanError)
         expected = 1 + (self.relation is NeighbouringRelation.ADD_REMOVE)
         if len(self.scales) != expected:
             raise PlanError(f"found {len(self.scales)} scales for {expected} measurements")
-        if self.size < 1:
-            raise PlanError(f"found {self.size} records; a release needs at least one")
-        if not 0.0 < self.margin < 1.0:
-            raise PlanError(f"found the margin {self.margin:g}; expected one between 0 and 1")
         self.charges()
 
     @cached_property

@@ -18,8 +18,8 @@ from dpopt.public_random import PublicRandom
 from dpopt.queries.halfspaces.halfspaces import COPIES, PointColumns
 from dpopt.synopses.halfspaces.bias_sample import moment_bound
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
-from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan, Prediction
-from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
+from dpopt.synopses.halfspaces.halfspace_plan import MARGIN, HalfspacePlan, Prediction
+from dpopt.synopses.histograms.counts_plan import QUERIES, RECORDS, is_gaussian, whole_amount
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 BETA = 0.05
@@ -53,8 +53,8 @@ def named_shapes(dimension: int | None, projections: int | None, directions: int
 def plan_halfspaces(
     columns: PointColumns,
     budget: Budget,
+    size: int | None,
     *,
-    size: int,
     margin: float,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     shapes: Sequence[Shape] | None = None,
@@ -62,19 +62,9 @@ def plan_halfspaces(
     seed: int = 0,
     copies: int = COPIES,
 ) -> HalfspacePlan:
-    """Return the plan with the least predicted error among some shapes. Public: no table is read.
-
-    Parameters
-    ----------
-    shapes
-        `default_shapes` if left out.
-    queries
-        How many queries are to be within the predicted error together.
-    """
-    if size < 1 or queries < 1:
-        raise PlanError(f"found {size} records and {queries} queries; expected at least one of each")
-    if not 0.0 < margin < 1.0:
-        raise PlanError(f"found the margin {margin!r}; expected one between 0 and 1")
+    """Return the plan with the least predicted error among some shapes, for all of some `queries` together."""
+    size, queries = RECORDS(size or 0, PlanError), QUERIES(queries, PlanError)
+    margin = MARGIN(margin, PlanError)
     gaussian, amount = is_gaussian(budget), whole_amount(budget)
     found = []
     for shape in default_shapes(gaussian=gaussian) if shapes is None else shapes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +37,10 @@ def declared_columns(
     normalise: bool,
     reading: TableReading | None = None,
 ) -> PointColumns:
-    """Return the columns with their scaling.
+    """Return the columns with their scaling: those that are named, all numeric ones of a schema, or all of the table.
 
-    Parameters
-    ----------
-    table
-        Only its names of columns are read here, and only where none are given: they are taken to be public. The columns
-        of an array, or of a .npy file, are called x1, x2, ...
-    names
-        None: all numeric attributes of the schema, or all columns of the table.
-    schema
-        Bounds of each column, from its numeric attributes.
+    Only names of columns are read from the table, and only where none are given: they are taken to be public. Those of
+    an array, or of a .npy file, are x1, x2, ... A schema has the bounds of each column.
     """
     if normalise + (bounds is not None) + (schema is not None) > 1:
         raise PlanError("found more than one scaling; give --normalise, --bounds or --schema, or none of them")
@@ -172,21 +166,12 @@ def halfspaces(
             normalise=normalise,
             reading=request.reading,
         )
+    how: dict[str, Any] = {"margin": margin, "queries": queries, "seed": seed, "copies": copies}
     shapes = named_shapes(projected_to, projections, directions)
     return request.release(
         "halfspaces",
         table,
-        lambda budget, size: plan_halfspaces(
-            chosen,
-            budget,
-            size=size or 0,
-            margin=margin,
-            relation=request.relation,
-            shapes=shapes,
-            queries=queries,
-            seed=seed,
-            copies=copies,
-        ),
+        partial(plan_halfspaces, chosen, relation=request.relation, shapes=shapes, **how),
         lambda: read_points(table, chosen, request.reading),
         release_halfspaces,
         size=n0,

@@ -23,6 +23,7 @@ from dpopt.accounting.measurements import (
     measurement_scale,
 )
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import Whole
 from dpopt.errors import PlanError, WorkloadError
 from dpopt.models.noise_budgets.budget_program import SolvedBudget
 from dpopt.private.curators.counting_curator import Counted
@@ -41,7 +42,14 @@ def whole_number(text: str) -> int | None:
 
 LARGEST_SIZE = 2**62
 
+RECORDS, QUERIES = Whole("the number of records"), Whole("the number of queries")
+"""Types of plans."""
+
 _LEAST_VARIANCE = 1e-12  # 0 would stand for a count that is known exactly
+
+
+LEAST_SHARE_OF_BINS = 0.02
+"""Single bins always get at least this share of the budget: without them only wide ranges would have an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ class LevelNoise:
 
     def program(self) -> dict[str, Any]:
         """Return the part of it that a program of noise budgets takes."""
-        return {"amount": whole_amount(self.budget), **self._noise()}
+        return {"amount": whole_amount(self.budget), "least": LEAST_SHARE_OF_BINS, **self._noise()}
 
     def plan(self, amounts: NDArray[np.float64], measured: Sequence[int], size: int | None) -> dict[str, Any]:
         """Return the part of it that a plan takes, if the measured levels get these amounts."""
@@ -101,12 +109,6 @@ class CountsPlan(SynopsisPlan, ABC):
 
     def __post_init__(self) -> None:
         check_size(self.size, self.relation)
-        check_scales(self.scales)
-
-    def check_levels(self, levels: Sequence[object]) -> None:
-        """Refuse another number of scales than of levels."""
-        if len(self.scales) != len(levels):
-            raise PlanError(f"found {len(self.scales)} scales for {len(levels)} levels")
 
     @property
     @abstractmethod
@@ -176,8 +178,19 @@ def check_size(size: int | None, relation: NeighbouringRelation) -> None:
         raise PlanError(f"found {found}, which is public under replace-one: give it (--n), from 0 to {LARGEST_SIZE:,}")
 
 
-def check_scales(scales: tuple[float, ...]) -> None:
-    """Refuse scales that no measurement has."""
+def check_rising(what: str, found: tuple[int, ...], first: range, last: range) -> None:
+    """Refuse numbers that do not increase from one of the first range to one of the last."""
+    if not found or list(found) != sorted(set(found)) or found[0] not in first or found[-1] not in last:
+        least, most = (
+            " to ".join(map(str, dict.fromkeys((one[0], one[-1])))) if one else "none" for one in (first, last)
+        )
+        raise PlanError(f"found the {what} {found}; expected increasing ones from {least} on, the last one {most}")
+
+
+def check_scales(scales: tuple[float, ...], levels: Sequence[object]) -> None:
+    """Refuse scales that no measurement has, and another number of them than of levels."""
+    if len(scales) != len(levels):
+        raise PlanError(f"found {len(scales)} scales for {len(levels)} levels")
     for scale in scales:
         if not SMALLEST_SCALE <= scale < LARGEST_SCALE:
             raise PlanError(

@@ -61,10 +61,7 @@ def estimated_nodes(
 ) -> NDArray[np.float64]:
     """Return the estimate of each node, (v,), without a solver: where one fails `DIVIDED` stands in.
 
-    Parameters
-    ----------
-    values, variances : (v,) float64
-        Noisy counts and the variances of their noise: inf where nothing was measured, 0 for what is known.
+    Variances of the noisy counts are inf where nothing was measured, 0 for what is known.
     """
     if estimate is Estimate.LEAST_SQUARES:
         return least_squares(tree, values, variances)

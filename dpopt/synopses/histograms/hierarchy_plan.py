@@ -14,14 +14,15 @@ from dpopt.errors import PlanError
 from dpopt.inference.histograms.mean_variance import MeanVariance
 from dpopt.inference.histograms.tree_least_squares import range_variances
 from dpopt.models.model import Model
-from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, best_hierarchy_budgets, hierarchy_budgets
+from dpopt.models.noise_budgets.hierarchy_budgets import HierarchyProgram, hierarchy_budgets
+from dpopt.models.noise_budgets.level_descent import best_budgets
 from dpopt.programs.solver import Solver
 from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.tree import Tree, deepened
 from dpopt.queries.ranges.weighted_ranges import WeightedRanges
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, discard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_scales, discard
 from dpopt.synopses.histograms.range_workload import NODES, parse_hierarchy_ranges
-from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
+from dpopt.synopses.histograms.tree_plan import SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +47,7 @@ class HierarchyPlan(TreePlan):
             raise PlanError(
                 f"found the depths {self.depths}; expected decreasing ones from {lowest} to at least {highest}"
             )
-        self.check_levels(self.depths)
+        check_scales(self.scales, self.depths)
         if self.hierarchy.bins != self.bins:
             raise PlanError(f"found a hierarchy of {self.hierarchy.bins:,} bins for {self.bins:,}")
 
@@ -88,19 +89,10 @@ def plan_hierarchy(
 
     minimize sum_q w_q Var(q) over the parts b_d of the budget (models/hierarchy_budgets, HB-1 to HB-5)
 
-    Parameters
-    ----------
-    hierarchy
-        Over 1 to 4,194,304 bins, as `dpopt.queries.ranges.tree` reads it.
-    bins
-        What the bins are; matters to declared ranges alone.
-    ranges
-        "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or "file:PATH".
-    uniform
-        Give each level that is not known the same part of the budget, as Hay et al. 2010 do for their trees
-        (`Tree.balanced`); nothing is optimized then.
-    solver, on_solved
-        As of `plan_blocks`; for "nodes" of a hierarchy whose bins all have the same depth.
+    `ranges` are "nodes" (each level's mean over its groups), "all", "sizes:1,64,1024" (each size's mean), or
+    "file:PATH", for which alone it matters what the bins are. If `uniform`, each level that is not known gets the same
+    part of the budget, as in Hay et al. 2010 for their trees (`Tree.balanced`), and nothing is optimized. A solver, as
+    of `plan_blocks`, takes "nodes" of a hierarchy whose bins all have the same depth.
     """
     named = Bins("bins", hierarchy.bins) if bins is None else bins
     check_bins(named.number)
@@ -114,14 +106,13 @@ def plan_hierarchy(
         levels=len(tree.levels),
         first=1 if noise.known_total else 0,
         **noise.program(),
-        least=LEAST_SHARE_OF_BINS,
     )
     if uniform:
         amounts = np.full(program.levels, program.amount / (program.levels - program.first))
         amounts[: program.first] = 0.0
     else:
         model = None if solver is None else _model(hierarchy, text, program)
-        found = best_hierarchy_budgets(program, solver, model)
+        found = best_budgets(program, solver=solver, model=model)
         on_solved(found.solved, found.gap)
         amounts = found.amounts
     depths = tuple(np.flatnonzero(amounts)[::-1].tolist())

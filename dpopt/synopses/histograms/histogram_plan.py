@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.arrays import freeze
-from dpopt.errors import PlanError
 from dpopt.models.model_size import ModelSize
 from dpopt.models.noise_budgets.budget_program import LevelBudgets
 from dpopt.models.noise_budgets.level_budgets import LevelProgram, best_level_budgets
@@ -21,9 +20,9 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import Level
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, discard
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_rising, check_scales, discard
 from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
-from dpopt.synopses.histograms.tree_plan import LEAST_SHARE_OF_BINS, SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
+from dpopt.synopses.histograms.tree_plan import SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
 _WORST_ROUNDS, _WORST_AT_ONCE, _WORST_ENOUGH = 30, 4, 1.01  # of ranges that join; how much worse they are
 _BETTER = 0.995  # what a search from all starts has to reach
@@ -43,12 +42,8 @@ class HistogramPlan(TreePlan):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        rising = all(low < high for low, high in zip(self.heights, self.heights[1:], strict=False))
-        if not self.heights or self.heights[0] != 0 or not rising or self.heights[-1] > height_of(self.bins):
-            raise PlanError(
-                f"found the levels {self.heights}; expected increasing ones from 0 to at most {height_of(self.bins)}"
-            )
-        self.check_levels(self.heights)
+        check_rising("levels", self.heights, range(1), range(height_of(self.bins) + 1))
+        check_scales(self.scales, self.heights)
 
     @cached_property
     def levels(self) -> tuple[MeasuredLevel, ...]:
@@ -102,16 +97,11 @@ def plan_blocks(
 
     minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4)
 
-    Parameters
-    ----------
-    bins
-        From 1 to 4,194,304; what they are matters to declared ranges alone.
-    ranges
-        "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin), "sizes:1,64,1024" (each
-        size, divided by the variance of the best simple strategy), "worst" (the largest variance of any range),
-        "file:PATH" (the weighted mean over the ranges that a file declares).
-    solver, on_solved
-        Who spreads the budget in place of our own method, for Gaussian noise; receives how both compare, and the gap.
+    `ranges` are "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin),
+    "sizes:1,64,1024" (each size, divided by the variance of the best simple strategy), "worst" (the largest variance of
+    any range), or "file:PATH" (the weighted mean over the ranges that a file declares), for which alone it matters what
+    the bins are. A solver spreads the budget in place of our own method, for Gaussian noise; `on_solved` receives how
+    both compare, and the gap.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
@@ -149,12 +139,12 @@ def _spread(
 
     program = program_of(workload)
     if workload.text != WORST:
-        return workload, _best(program, solver=solver)
+        return workload, best_level_budgets(program, solver=solver)
     chosen = workload.with_ranges(_bad_ranges(program, bins), bins)
     workload, best = _spread_for_the_worst(chosen, bins, program_of)
     if solver is None:
         return workload, best
-    return workload, _best(program_of(workload), solver=solver)
+    return workload, best_level_budgets(program_of(workload), solver=solver)
 
 
 def _spread_for_the_worst(
@@ -167,7 +157,7 @@ def _spread_for_the_worst(
     begins from them.
     """
     program = program_of(workload)
-    found = _best(program)
+    found = best_level_budgets(program)
     best, least = found, np.inf
     searched = True
     for _ in range(_WORST_ROUNDS):
@@ -179,11 +169,11 @@ def _spread_for_the_worst(
         if worse:
             workload, searched = workload.with_ranges(worse, bins), program.gaussian
             program = program_of(workload)
-            found = _best(program, [np.maximum(found.amounts / program.amount, _LEAST_START)])
+            found = best_level_budgets(program, [np.maximum(program.shares(found.amounts), _LEAST_START)])
             continue
         if searched:
             break
-        found, searched = _best(program), True
+        found, searched = best_level_budgets(program), True
         if program.objective(found.amounts) >= _BETTER * least:
             break
     return workload, LevelBudgets(best.amounts, freeze(program.variances(best.amounts)), best.gap)
@@ -199,19 +189,3 @@ def _bad_ranges(program: LevelProgram, bins: int) -> list[tuple[int, int]]:
         worst = worst_ranges(program, amounts, bins, _WORST_AT_ONCE)
         found.update((start, stop) for start, stop, _ in worst)
     return sorted(found)
-
-
-def _best(
-    program: LevelProgram, starts: Sequence[NDArray[np.float64]] | None = None, solver: str | Solver | None = None
-) -> LevelBudgets:
-    return with_single_bins(program, best_level_budgets(program, starts, solver))
-
-
-def with_single_bins(program: LevelProgram, found: LevelBudgets) -> LevelBudgets:
-    """Return the budgets with at least `LEAST_SHARE_OF_BINS` for the first level."""
-    least = LEAST_SHARE_OF_BINS * program.amount
-    if found.amounts[0] >= least:
-        return found
-    amounts = found.amounts * ((program.amount - least) / (program.amount - found.amounts[0]))
-    amounts[0] = least
-    return LevelBudgets(freeze(amounts), freeze(program.variances(amounts)), None, found.solved)

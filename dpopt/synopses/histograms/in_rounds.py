@@ -16,6 +16,7 @@ from dpopt.accounting.measurements import joint_scale
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.histograms.halves_in_rounds import WORTH, Round, depths_of, first_nodes, groups_of, next_nodes
+from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.grids import Level, grid_heights, halvings
 from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance
@@ -38,7 +39,8 @@ def halved_level(shape: Sequence[int], depth: int) -> Level:
 
 def measured_in_rounds(run: Reserved, counts: BinCounts, plan: CountsPlan) -> tuple[NDArray[np.int64], ...]:
     """Return the results of a plan's rounds, that of single cells first: nodes and noisy counts, (2, m) each."""
-    curator, rounds, found, shape = run.rounds_curator(counts), plan.rounds_of_sums, list[Round](), plan.cells_shape
+    curator, rounds = run.curator(RoundsCurator, counts), plan.rounds_of_sums
+    found, shape = list[Round](), plan.cells_shape
     with run.stage("measuring"):
         for level in plan.round_levels[::-1]:
             nodes, last = next_round(shape, found, level, rounds.scales, gaussian=plan.gaussian, total=plan.size)

@@ -85,21 +85,8 @@ class LeastVariances:
 def least_variances(plan: CountsPlan, ranges: str, bins: Bins | None = None) -> LeastVariances:
     """Return the proven bounds on a plan; nothing for Laplace noise.
 
-    Parameters
-    ----------
-    ranges
-        What the plan was asked for, with the path where it was declared in a file.
-    bins
-        What the bins are; matters to declared ranges alone.
-
-    Examples
-    --------
-    >>> from dpopt.accounting.budget import Accountant, Budget
-    >>> from dpopt.synopses.histograms.histogram_plan import plan_blocks
-    >>> plan = plan_blocks(64, Budget(None, 1e-9, 0.5, Accountant.ZCDP))
-    >>> found = least_variances(plan, "all")
-    >>> round(plan.predicted["all ranges"], 2), round(found.least["all ranges"], 2)
-    (6.96, 5.3)
+    `ranges` are what the plan was asked for, with the path where they were declared in a file; only there it matters
+    what the bins are.
     """
     if not plan.gaussian:
         return LeastVariances(ranges, {})

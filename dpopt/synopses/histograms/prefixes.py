@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +22,24 @@ from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Account, Ledger
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.algorithms.statement import privacy_statement, spending_in_words
-from dpopt.errors import BudgetError, PlanError, TranscriptError
+from dpopt.algorithms.statement import privacy_statement
+from dpopt.errors import BudgetError, PlanError, ReleaseFolderError, TranscriptError
 from dpopt.files.codec import decode, encode
 from dpopt.files.written_files import check_new
-from dpopt.html_pages.shown import Shown
 from dpopt.inference.histograms.prefix_factors import prefix_deviations, prefixes_of_rows, whole_coefficients
 from dpopt.private.curators.door import NOT_PRIVATE_DRAWS
 from dpopt.private.curators.prefix_curator import MOST_STEPS, PrefixCurator, PrefixRows
 from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, Noise
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins, as_today
-from dpopt.releases.descriptions.description import notes_of
-from dpopt.releases.descriptions.verdict import Note, verdict_of_answers
 from dpopt.releases.ledgers import open_account, reserved_ledger
 from dpopt.releases.remembered_tables import remembered
 from dpopt.schema.schema import Schema
 from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
 from dpopt.synopses.histograms.released_counts import CONFIDENCE, RangeAnswer, range_answers
 from dpopt.synopses.release import Request, RequestKeywords
-from dpopt.synopses.synopsis import SynopsisPlan, write_rows
-from dpopt.transcript.journal import FileJournal, JournalContents, read_journal
+from dpopt.synopses.synopsis import PlannedSynopsis, SynopsisPlan, write_rows
+from dpopt.transcript.journal import FileJournal, JournalContents, begins_as_journal, line_of, read_journal
 from dpopt.transcript.past import SEEDED, Grown, read_grown
 
 if TYPE_CHECKING:
@@ -109,34 +106,43 @@ def plan_prefixes(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prefixes(Shown):
+class Prefixes(PlannedSynopsis):
     """Counts of prefixes so far, and the spending on all future ones. Its whole content can be published."""
 
+    KEY = "dpopt_prefixes"
+    WHAT = "release of prefixes that grow"
+    MADE_BY = "'dpopt prefixes release'"
+    DECLARED, PLAN = {"bins": Bins}, PrefixPlan
     plan: PrefixPlan
     bins: Bins
     """The steps."""
-    noisy: NDArray[np.int64]
+    noisy: NDArray[np.int64]  # type: ignore[assignment]  # one array, which grows
     """Shape (t,). The noisy rows of the steps so far."""
     privacy: Mapping[str, Any]
     """The spending, charge by charge."""
 
-    def _said(self) -> list[str]:
-        measured = f"{self.noisy.size:,} of {self.plan.steps:,} steps"
-        return [
-            repr(self.bins.name),
-            measured,
-            *(note.brief for note in self.notes()),
-            *spending_in_words(self.privacy),
-        ]
+    def __post_init__(self) -> None:
+        if self.noisy.ndim != 1 or not self.noisy.size <= self.plan.steps == self.bins.number:
+            raise TranscriptError(
+                f"found {self.bins.number:,} bins and noisy rows of shape {self.noisy.shape}; expected {self.plan.steps:,} "
+                f"bins, and a row for each of the first ones"
+            )
 
-    @property
-    def verdict(self) -> str:
-        """The verdict: good and bad uses of the release in a sentence, from public values alone."""
-        return verdict_of_answers((f"counts up to each step of {self.bins.name}", float(self.deviations.max()), False))
+    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the noisy rows."""
+        return (self.noisy,)
 
-    def notes(self) -> list[Note]:
-        """Return the warnings for a reader."""
-        return notes_of({"privacy": self.privacy})
+    @classmethod
+    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
+        """Return the release of a statement and its noisy rows."""
+        (rows,) = noisy
+        return super().of_parts(stated, rows)  # type: ignore[arg-type]  # one array
+
+    def _contents(self) -> list[str]:
+        return [repr(self.bins.name), f"{self.noisy.size:,} of {self.plan.steps:,} steps"]
+
+    def _error(self) -> tuple[str, float, bool]:
+        return f"counts up to each step of {self.bins.name}", float(self.deviations.max()), False
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
@@ -157,8 +163,8 @@ class Prefixes(Shown):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Prefixes:
-        """Return the state on file."""
-        return _State.of(read_journal(Path(path))).released()
+        """Return the state of a file that grows, or of one that `write` wrote, which does not."""
+        return _State.of(read_journal(Path(path))).released() if begins_as_journal(path) else super().read(path)
 
 
 def prefixes(
@@ -212,14 +218,18 @@ def prefixes(
     check_new(target)
     account = open_account(request.budget, "prefixes", plan.budget, plan.relation, request.reading, reservation=None)
     counts = request.bin_counts(table, schema, (column,))
-    try:
-        with remembered(table, request.budget, request.stages), closing(FileJournal(target)) as journal:
-            state = _State(plan, bins)
-            journal.append(state.head())
-            return state.measured(counts, journal, steps, account=account, noise=noise)
-    except BudgetError:  # of the owner's budget, before the first charge: another release was quicker
-        target.unlink()
-        raise
+    state = _State(plan, bins)
+    with remembered(table, request.budget, request.stages):
+        journal = FileJournal(target)
+        try:
+            with closing(journal):
+                journal.append(state.head())
+                return state.measured(counts, journal, steps, account=account, noise=noise)
+        except (BudgetError, ReleaseFolderError) as problem:
+            # Before the first charge: another release took the owner's budget, or the disk was full.
+            if isinstance(problem, BudgetError) or target.stat().st_size < len(line_of(state.head())):
+                target.unlink()
+            raise
 
 
 def grow(
@@ -283,7 +293,7 @@ def write_prefixes(made: Prefixes, path: str | os.PathLike[str]) -> None:
         [step, label, *(f"{number:.6g}" for number in (one.value, one.standard_error, one.low, one.high))]
         for step, label, one in found
     )
-    write_rows(path, ["step", "label", "count", "standard_error", "low", "high"], rows, "table of counts")
+    write_rows(path, ["step", "label", "count", "standard_error", "low", "high"], rows)
 
 
 def _refuse_person(request: Request) -> None:
@@ -365,9 +375,9 @@ class _State:
         self.charge, self.noisy = answers.charge, np.concatenate([self.noisy, answers.values])
         return self._released_with(ledger)
 
-    def released(self, account: Account | None = None) -> Prefixes:
-        """Return the state on file; `account` paid for it, if that is to be told."""
-        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
+    def released(self) -> Prefixes:
+        """Return the state on file."""
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), None)
         if self.charge is not None:
             ledger.spend(self.charge)
         return self._released_with(ledger)

@@ -89,7 +89,9 @@ class RangeWorkload:
         names = (*self.names, *(f"bins {start:,} to {stop - 1:,}" for start, stop in pairs))
         return RangeWorkload(self.text, names, np.vstack((self.loads, *loads)), self.relative)
 
-    def program(self, *, amount: float, sensitivity: int, gaussian: bool, known_total: bool) -> LevelProgram:
+    def program(
+        self, *, amount: float, sensitivity: int, gaussian: bool, known_total: bool, least: float = 0.0
+    ) -> LevelProgram:
         """Return the program that spreads a budget over the levels; with `known_total` the root is not measured.
 
         Loads of the root are left out then: what the total determines has no variance. A group of such ranges needs no
@@ -102,7 +104,7 @@ class RangeWorkload:
         loads[~loads.any(axis=1)] = loads_of_norms(of_a_bin.tolist())[:used]
         blocks = np.exp2(np.arange(used, dtype=np.float64))
         return level_program(
-            LevelProgram(loads, blocks, np.tri(used), np.ones(len(loads)), amount, sensitivity, gaussian),
+            LevelProgram(loads, blocks, np.tri(used), np.ones(len(loads)), amount, sensitivity, gaussian, least),
             _plain_shares(used) if self.relative else None,
         )
 
@@ -156,16 +158,10 @@ _ROUNDING = 1e-12
 def worst_ranges(
     program: LevelProgram, amounts: NDArray[np.float64], bins: int, number: int
 ) -> list[tuple[int, int, float]]:
-    """Return start, stop and variance of ranges of large variance, the largest first, of different sizes.
+    """Return start, stop and variance of some ranges of large variance, the largest first, of different sizes.
 
-    Parameters
-    ----------
-    program
-        Of the levels of `bins` bins; one level less than these have means that the total is known.
-    amounts : (L + 1,) float64
-        Parts of the budget, above 0 for single bins.
-    number
-        How many at most.
+    There are at most `number` of them. If the program has one level less than these bins have, the total is known.
+    `amounts` are parts of the budget (L + 1,), above 0 for single bins.
     """
     heights, weights = _weights(program, amounts, bins)
 
@@ -200,7 +196,7 @@ def worst_ranges(
 
 def _weights(program: LevelProgram, amounts: NDArray[np.float64], bins: int) -> tuple[list[int], list[float]]:
     """Return the levels whose norms count, and how much."""
-    inverse = 1.0 / program.gathered(amounts)
+    inverse = 1.0 / program.gathered(program.precisions(amounts))
     weights = np.diff(inverse, prepend=0.0)
     if inverse.size <= height_of(bins):  # less the part that the known total determines
         weights = np.append(weights, -inverse[-1])
@@ -227,13 +223,7 @@ MOST_OF_A_KIND = 2_048
 
 
 def parse_hierarchy_ranges(text: str, hierarchy: Tree, bins: Bins) -> tuple[str, str, WeightedRanges]:
-    """Read "nodes", "all", "sizes:1,64,1024", or "file:PATH".
-
-    Returns
-    -------
-    tuple
-        The text that goes on file (without a path), the ranges in words, and the ranges.
-    """
+    """Read "nodes", "all", "sizes:1,64,1024", or "file:PATH": the text for the file (no path), words, and ranges."""
     if text == NODES:
         return text, "groups of all levels", ranges_of_nodes(hierarchy)
     if text == ALL:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.accounting.budget import Budget
 from dpopt.errors import PlanError
@@ -50,7 +51,6 @@ def planned_histogram(
 
     Nobody chooses rounds where estimates that are models will be asked for (`modelled`), which rounds do not have.
     """
-    relation = request.relation
     if measure not in MEASURED:
         raise PlanError(f"found {measure!r} to be measured; expected one of {', '.join(MEASURED)}")
     if measure in {WAVES, ROUNDS} and any(one is not None for one in (hierarchy, branching, solver)):
@@ -60,35 +60,18 @@ def planned_histogram(
             "a branching gives the hierarchy and the same budget to each of its levels: leave out the declared hierarchy "
             "and the solver, or the branching"
         )
+    how: dict[str, Any] = {"ranges": ranges or (ALL if hierarchy is None else NODES), "relation": request.relation}
     if measure == WAVES:
-        return plan_waves(bins.number, budget, ranges=ranges or ALL, relation=relation)
+        return plan_waves(bins.number, budget, **how)
+    how |= {"size": size, "solver": solver, "on_solved": on_solved}
     if branching is not None:
-        tree = Tree.balanced(bins.number, branching)
-        return plan_hierarchy(tree, budget, bins=bins, ranges=ranges or ALL, relation=relation, size=size, uniform=True)
-    if hierarchy is None:
-        blocks = plan_blocks(
-            bins,
-            budget,
-            ranges=ranges or ALL,
-            relation=relation,
-            size=size,
-            rounds=measure == ROUNDS,
-            solver=solver,
-            on_solved=on_solved,
-        )
-        suited = blocks.ranges in {ALL, PREFIXES} and not (blocks.gaussian or modelled or solver)
-        large = blocks.heights[-1] >= LEAST_HEIGHT
-        return replace(blocks, rounds=True) if measure == AUTO and suited and large else blocks
-    return plan_hierarchy(
-        read_hierarchy(hierarchy, bins),
-        budget,
-        bins=bins,
-        ranges=ranges or NODES,
-        relation=relation,
-        size=size,
-        solver=solver,
-        on_solved=on_solved,
-    )
+        return plan_hierarchy(Tree.balanced(bins.number, branching), budget, bins=bins, uniform=True, **how)
+    if hierarchy is not None:
+        return plan_hierarchy(read_hierarchy(hierarchy, bins), budget, bins=bins, **how)
+    blocks = plan_blocks(bins, budget, rounds=measure == ROUNDS, **how)
+    suited = blocks.ranges in {ALL, PREFIXES} and not (blocks.gaussian or modelled or solver)
+    large = blocks.heights[-1] >= LEAST_HEIGHT
+    return replace(blocks, rounds=True) if measure == AUTO and suited and large else blocks
 
 
 def plan_histogram(
@@ -128,9 +111,8 @@ def plan_histogram(
     """
     request = Request(**keywords)
     (bins,) = request.declared_bins(schema, (column,))
-    plan = partial(
-        planned_histogram, bins, request, ranges=ranges, hierarchy=hierarchy, branching=branching, measure=measure
-    )
+    how: dict[str, Any] = {"ranges": ranges, "hierarchy": hierarchy, "branching": branching, "measure": measure}
+    plan: Callable[..., TreePlan] = partial(planned_histogram, bins, request, **how)
     return plan(request.noise(plan, n), n)
 
 
@@ -182,11 +164,8 @@ def histogram(
     -------
     Histogram
         Answers by `answer("20:40")`, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -198,22 +177,15 @@ def histogram(
     True
     """
     request = Request(**keywords)
+    how: dict[str, Any] = {"ranges": ranges, "hierarchy": hierarchy, "branching": branching, "measure": measure}
     return request.release_bins(
         "histogram",
         table,
         schema,
         () if column is None else (column,),
         counts=counts,
-        plan=lambda axes, budget, size: planned_histogram(
-            axes[0],
-            request,
-            budget,
-            size,
-            ranges=ranges,
-            hierarchy=hierarchy,
-            branching=branching,
-            measure=measure,
-            modelled=request.solver is not None,
+        plan=lambda axes, *given: planned_histogram(
+            axes[0], request, *given, modelled=request.solver is not None, **how
         ),
         measure=lambda axes: partial(release_histogram, bins=axes[0]),
     )

@@ -246,4 +246,4 @@ def write_cells(
         [*name, count, *(f"{value:.6g}" for value in (one.standard_error, one.low, one.high))]
         for name, count, one in zip(names, counts, answers, strict=True)
     )
-    write_rows(path, [*header, "count", "standard_error", "low", "high"], rows, "table of counts")
+    write_rows(path, [*header, "count", "standard_error", "low", "high"], rows)

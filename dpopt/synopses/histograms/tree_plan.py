@@ -22,8 +22,6 @@ from dpopt.queries.ranges.tree import Tree
 from dpopt.synopses.histograms.counts_plan import CountsPlan, noise_variance
 
 LARGEST_DOMAIN = 2**22
-LEAST_SHARE_OF_BINS = 0.02
-"""Single bins always get at least this share of the budget: without them only wide ranges would have an answer."""
 SINGLE_BINS = "single bins"
 
 

@@ -19,7 +19,7 @@ from dpopt.errors import PlanError
 from dpopt.private.measurements.wave_sums import LARGEST_UNIT, MOST_WAVES, WaveSums
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.waves import Waves, waves_of
-from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
+from dpopt.synopses.histograms.counts_plan import check_scales, is_gaussian, whole_amount
 from dpopt.synopses.histograms.range_workload import ALL, PREFIXES
 from dpopt.synopses.histograms.tree_plan import MeasuredLevel, TreePlan
 
@@ -41,7 +41,7 @@ class WavePlan(TreePlan):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check(self.ranges, self.relation, gaussian=self.gaussian)
-        self.check_levels((WAVES,))
+        check_scales(self.scales, (WAVES,))
         _ = self._sums  # refuses too many bins, or a unit out of range
 
     @property

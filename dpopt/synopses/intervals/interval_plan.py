@@ -48,13 +48,7 @@ MASSES = "records in each interval"
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalPlan(PartitionPlan):
-    """The plan of a release of intervals.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        The bins of the one column, at least 2.
-    """
+    """The plan of a release of intervals of the bins of one column, at least 2."""
 
     parts = "intervals"
     kind: Literal["intervals"] = "intervals"
@@ -89,11 +83,6 @@ class IntervalPlan(PartitionPlan):
     def bins(self) -> int:
         """Bins of the domain."""
         return self.shape[0]
-
-    @property
-    def aim(self) -> int:
-        """How many records each interval is searched to have: the threshold."""
-        return self.threshold
 
     @property
     def comparisons(self) -> int:
@@ -142,16 +131,9 @@ def plan_intervals(
 
     minimize 2 (T - 1 + t) + r over K and the share of the budget for sums
 
-    by trying all K up to 64 and geometric steps above. The comparisons share their part of the budget equally.
-
-    Parameters
-    ----------
-    size
-        The public number of records: n under replace-one, n0 under add-remove.
-    intervals
-        K, where the user fixes it.
-    error
-        The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
+    by trying all K up to 64 and geometric steps above, unless the user fixes it (`intervals`). The comparisons share
+    their part of the budget equally. A plan whose proven error is above `error`, a share of the public number of
+    records, is refused.
     """
     check_domain(bins)
     check_records(size)
@@ -235,10 +217,7 @@ class _Known:
 def _refusal(found: IntervalPlan, error: float, best: Callable[[Budget, int], IntervalPlan]) -> str:
     """Return why a wanted error is not proven, with sufficient numbers."""
     size, budget = found.size, found.budget
-    note = (
-        f"an error of {error:g} of the records ({error * size:,.0f}) is not proven for n = {size:,} and "
-        f"{budget.describe()}: the best plan has {found.error / size:.3g} ({found.error:,.0f} records)"
-    )
+    note = f"an error of {error:g} of the records ({error * size:,.0f}) {found.not_proven}"
     records = sufficient_records(lambda n: best(budget, n).error <= error * n, size, LARGEST_RECORDS)
     larger = sufficient_budget(lambda given: best(given, size).error <= error * size, budget)
     sufficient = [*([] if records is None else [f"n = {records:,} records"]), *([] if larger is None else [larger])]

@@ -48,14 +48,9 @@ def join_bins(
     solver: str | Solver | None = None,
     seconds: float | None = None,
 ) -> JoinedBins:
-    """Return the best intervals of a histogram's bins (models/interval_partition).
+    """Return the best intervals of a histogram's bins by a criterion (models/interval_partition).
 
-    Parameters
-    ----------
-    histogram, intervals, by, estimate
-        What is joined, into how many, by which criterion.
-    solver, seconds
-        Who solves the model, within which time; dynamic programming, its closed form, if left out.
+    A solver, within its seconds, solves the model in place of dynamic programming, its closed form.
     """
     if by not in BY:
         raise PlanError(f"--by is one of {', '.join(BY)}; found {by!r}")
@@ -83,4 +78,4 @@ def write_joined(histogram: Histogram, joined: JoinedBins, path: str | os.PathLi
     label = histogram.bins.label
     ends = zip(joined.starts.tolist(), joined.stops.tolist(), joined.weights.tolist(), strict=True)
     rows = ([start, stop - 1, label(start), label(stop - 1), f"{weight:.6g}"] for start, stop, weight in ends)
-    write_rows(path, ["first", "last", "first_label", "last_label", "weight"], rows, "table of intervals")
+    write_rows(path, ["first", "last", "first_label", "last_label", "weight"], rows)

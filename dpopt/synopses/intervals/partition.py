@@ -20,14 +20,7 @@ LARGEST_PARTITION = 2**17
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Boxes that divide a grid, in the order of the cuts.
-
-    Attributes
-    ----------
-    groups : tuple of (g,) int64
-        The measured levels from the top down: how many boxes, side by side in their order, each group of a level has.
-        The last level is that of the boxes.
-    """
+    """Boxes that divide a grid, in the order of the cuts."""
 
     shape: tuple[int, ...]
     """Bins of each axis."""
@@ -35,6 +28,8 @@ class Partition:
     stops: NDArray[np.int64]
     """Shape (c, D). A box has the bins start, ..., stop - 1 of each axis."""
     groups: tuple[NDArray[np.int64], ...]
+    """The measured levels from the top down: how many boxes, side by side in their order, each group of a level has.
+    The last level is that of the boxes."""
 
     def __post_init__(self) -> None:
         number = len(self.starts)
@@ -99,12 +94,9 @@ class Partition:
 
 
 def interval_partition(bins: int, ends: Sequence[int]) -> Partition:
-    """Return the partition into intervals, and the last bin of each as one of its own: no comparison bounds that bin.
+    """Return the partition after the last bins of found intervals, and of each this bin alone: no comparison bounds it.
 
-    Parameters
-    ----------
-    ends
-        The last bin of each interval that was found; what is left after the last one is an interval, too.
+    What is left after the last one is an interval, too.
     """
     cuts = {0, bins - 1, bins, *ends, *(end + 1 for end in ends)}
     places = np.array(sorted(cuts), dtype=np.int64)

@@ -74,7 +74,15 @@ class PartitionPlan(SynopsisPlan, ABC):
     def __post_init__(self) -> None:
         check_records(self.size)
         check_unit("beta", self.beta)
-        check_scales((self.scale, *self.mass_scales))
+        check_scales((self.scale, *self.mass_scales), (self.scale, *self.mass_scales))
+
+    @property
+    def not_proven(self) -> str:
+        """That a wanted error is below the stated one, in words after it and its number of records."""
+        return (
+            f"is not proven for n = {self.size:,} and {self.budget.describe()}: the best plan has "
+            f"{self.error / self.size:.3g} ({self.error:,.0f} records)"
+        )
 
     def charges_of_sums(self, names: Sequence[str]) -> list[Charge]:
         """Return the charges of the sums of each measured level, by the names of their measurements."""
@@ -93,11 +101,6 @@ class PartitionPlan(SynopsisPlan, ABC):
     def total_is_public(self) -> bool:
         """Whether the number of records is public."""
         return self.relation is NeighbouringRelation.REPLACE_ONE
-
-    @property
-    @abstractmethod
-    def aim(self) -> int:
-        """How many records each interval or box is searched to have."""
 
     @property
     def expected_error(self) -> float:

@@ -51,13 +51,7 @@ class PartitionAnswer:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartitionRelease(PlannedSynopsis):
-    """Boxes of a grid with weights under differential privacy. Everything it holds may be published.
-
-    Attributes
-    ----------
-    noisy : tuple of (g,) int64 arrays
-        The noisy sums of each measured level of groups, from the top down.
-    """
+    """Boxes of a grid with weights under differential privacy. Everything it holds may be published."""
 
     KEY = "dpopt_intervals"
     WHAT = "release of intervals"
@@ -69,6 +63,7 @@ class PartitionRelease(PlannedSynopsis):
     partition: Partition
     """Found by noisy searches."""
     noisy: tuple[NDArray[np.int64], ...]
+    """The noisy sums of each measured level of groups, from the top down."""
     privacy: Mapping[str, Any]
     solved: tuple[Solved, ...] = ()
 
@@ -238,7 +233,7 @@ def write_boxes(released: PartitionRelease, path: str | os.PathLike[str]) -> Non
         ]
         for start, stop, weight in ends
     )
-    write_rows(path, [*header, "weight"], rows, "table of boxes")
+    write_rows(path, [*header, "weight"], rows)
 
 
 def write_records(released: PartitionRelease, path: str | os.PathLike[str], records: int) -> None:
@@ -251,7 +246,7 @@ def write_records(released: PartitionRelease, path: str | os.PathLike[str], reco
     cells = synthetic_cells(released, records)
     labels = [_values_of(bins) for bins in released.axes]
     rows = ([names[place] for names, place in zip(labels, cell, strict=True)] for cell in cells.tolist())
-    write_rows(path, [bins.name for bins in released.axes], rows, "table of records")
+    write_rows(path, [bins.name for bins in released.axes], rows)
 
 
 def synthetic_cells(released: PartitionRelease, records: int) -> NDArray[np.int64]:

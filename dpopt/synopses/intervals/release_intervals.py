@@ -41,7 +41,6 @@ from dpopt.synopses.intervals.partition_plan import PartitionPlan
 from dpopt.synopses.intervals.partition_release import PartitionRelease
 from dpopt.synopses.intervals.split_plan import SplitPlan, boxes_after, plan_split
 from dpopt.synopses.release import ModelKeywords, Request, Reserved, Running, named_axes
-from dpopt.transcript.journal import MemoryJournal
 
 if TYPE_CHECKING:
     from dpopt.private.readers.open_table import AnyTable
@@ -170,11 +169,8 @@ def intervals(
     -------
     PartitionRelease
         Answers by `answer("20:40")`, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -195,18 +191,11 @@ def intervals(
     True
     """
     request = Request(**keywords)
+    how: dict[str, Any] = {"intervals": intervals, "cuts": cuts, "confidence": confidence}
 
     def planned(axes: tuple[Bins, ...], budget: Budget, size: int | None, error: float | None = None) -> PartitionPlan:
-        return plan_partition(
-            tuple(bins.number for bins in axes),
-            budget,
-            size,
-            relation=request.relation,
-            intervals=intervals,
-            cuts=cuts,
-            error=error,
-            confidence=confidence,
-        )
+        shape = tuple(bins.number for bins in axes)
+        return plan_partition(shape, budget, size, relation=request.relation, error=error, **how)
 
     return request.release_bins(
         "intervals",
@@ -232,9 +221,7 @@ def release_partition(
     named = named_axes(plan.shape, axes)
     run = Reserved.of(plan, how)
     with run.stage(f"searching {plan.parts}"):
-        curator = SearchingCurator(
-            counts, run.ledger, MemoryJournal(keep=False), shape=plan.shape, size=plan.size, noise=run.noise
-        )
+        curator = run.curator(SearchingCurator, counts, shape=plan.shape)
         partition, sums = _SEARCHES[plan.parts](curator, plan, run.progress)
     with run.stage(f"counting {plan.parts}"):
         noisy = tuple(curator.measure(one).values for one in sums)

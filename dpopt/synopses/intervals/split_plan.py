@@ -21,7 +21,7 @@ own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import log2, prod, sqrt
 from typing import Literal
 
@@ -33,8 +33,15 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.private.curators.searching_curator import MedianCut, comparisons_needed
-from dpopt.synopses.histograms.counts_plan import is_gaussian, node_sensitivity, noise_variance, whole_amount
-from dpopt.synopses.histograms.grids.grid_plan import LARGEST_GRID, GridPlan, plan_grid
+from dpopt.synopses.histograms.counts_plan import (
+    check_rising,
+    check_scales,
+    is_gaussian,
+    node_sensitivity,
+    noise_variance,
+    whole_amount,
+)
+from dpopt.synopses.histograms.grids.grid_plan import LARGEST_GRID, plan_grid
 from dpopt.synopses.intervals.interval_plan import BETA
 from dpopt.synopses.intervals.partition import LARGEST_PARTITION
 from dpopt.synopses.intervals.partition_plan import PartitionPlan, check_records, check_unit
@@ -43,13 +50,7 @@ from dpopt.synopses.summaries.noise_bounds import noise_bound, one_sided_reach
 
 @dataclass(frozen=True, kw_only=True)
 class SplitPlan(PartitionPlan):
-    """The plan of a release of boxes.
-
-    Attributes
-    ----------
-    error : float
-        The proven error, in records: of all boxes together, where few records share a value.
-    """
+    """The plan of a release of boxes; its proven error holds where few records share a value."""
 
     parts = "boxes"
     proven_for = ", if few records share a value"
@@ -70,14 +71,8 @@ class SplitPlan(PartitionPlan):
                 f"found {self.rounds} cuts of each of {len(self.shape)} axes; expected 1 or more, and at most "
                 f"{LARGEST_PARTITION:,} boxes"
             )
-        rising = all(low < high for low, high in zip(self.mass_depths, self.mass_depths[1:], strict=False))
-        if not self.mass_depths or not rising or self.mass_depths[0] < 0 or self.mass_depths[-1] != self.depth:
-            raise PlanError(
-                f"found counts of the boxes after {self.mass_depths} cuts; expected increasing numbers that end with "
-                f"{self.depth}"
-            )
-        if len(self.mass_scales) != len(self.mass_depths):
-            raise PlanError(f"found {len(self.mass_scales)} scales for {len(self.mass_depths)} levels")
+        check_rising("cuts", self.mass_depths, range(self.depth + 1), range(self.depth, self.depth + 1))
+        check_scales(self.mass_scales, self.mass_depths)
 
     @property
     def depth(self) -> int:
@@ -88,11 +83,6 @@ class SplitPlan(PartitionPlan):
     def expected_error(self) -> float:
         """The error to expect, in records."""
         return self.expected
-
-    @property
-    def aim(self) -> int:
-        """How many records each box is searched to have."""
-        return self.size >> self.depth
 
     @cached_property
     def cuts(self) -> tuple[MedianCut, ...]:
@@ -174,14 +164,8 @@ def plan_split(
     worst noise at every cut, and since boxes are counted afterwards no answer has to rely on it.
 
     All comparisons share their part equally. The counts of boxes share theirs as cubes of a grid of 2^rounds bins on
-    each axis would (`plan_grid`): after every D cuts, boxes lie to each other as these do.
-
-    Parameters
-    ----------
-    rounds
-        How often each axis is cut, where the user fixes it.
-    error
-        The largest error allowed, as a share of the records; a plan with a larger proven error is refused.
+    each axis would (`plan_grid`): after every D cuts, boxes lie to each other as these do. The user may fix the number
+    of cuts (`rounds`). A plan whose proven error is above `error`, a share of the records, is refused.
     """
     check_grid(shape)
     check_records(size)
@@ -192,94 +176,69 @@ def plan_split(
     most = min(int(log2(LARGEST_PARTITION)) // len(shape), max((bins - 1).bit_length() for bins in shape))
     if rounds is not None and not 1 <= rounds <= most:
         raise PlanError(f"found {rounds} cuts of each axis; expected 1 to {most}")
-    given = _Given(shape, budget, size, relation, beta)
     tried = [
-        _Trial(given, number, share)
+        _counted_once(shape, budget, size, relation, beta, rounds=number, share=share)
         for number in ([rounds] if rounds is not None else range(1, most + 1))
         for share in _SHARES
     ]
-    best = min(tried, key=lambda trial: trial.expected if error is None else trial.error)
+    best, share = min(tried, key=lambda each: each[0].expected if error is None else each[0].error)
     if error is not None and best.error > error * size:
         raise PlanError(
-            f"an error of {error:g} of the records ({error * size:,.0f}) is not proven for n = {size:,} and "
-            f"{budget.describe()}: the best plan has {best.error / size:.3g} ({best.error:,.0f} records). Ask for a "
-            f"larger error, or take 'dpopt grid'"
+            f"an error of {error:g} of the records ({error * size:,.0f}) {best.not_proven}. Ask for a larger error, or take "
+            f"'dpopt grid'"
         )
-    return best.plan()
+    return _counted_as_cubes(best, whole_amount(budget) * share)
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """The inputs."""
+def _counted_once(
+    shape: tuple[int, ...],
+    budget: Budget,
+    size: int,
+    relation: NeighbouringRelation,
+    beta: float,
+    *,
+    rounds: int,
+    share: float,
+) -> tuple[SplitPlan, float]:
+    """Return the plan with this number of cuts that counts boxes alone, with this share of the budget; and the share."""
+    gaussian, amount = is_gaussian(budget), whole_amount(budget)
+    comparisons = [needed for _, needed in cuts_of(shape, rounds)]
+    steps = max(sum(comparisons), 1)
+    sensitivity = 1 if relation is NeighbouringRelation.ADD_REMOVE else (4 if gaussian else 2)
+    scale = measurement_scale(sensitivity, amount=amount * (1.0 - share) / steps, gaussian=gaussian)
+    tests = max(sum(needed << depth for depth, needed in enumerate(comparisons)), 1)
+    reach = one_sided_reach(scale, beta * _FAILURES / tests, gaussian=gaussian)
+    boxes, axes = 2 ** (rounds * len(shape)), len(shape)
+    crossed = min(2 * axes * 2 ** (rounds * (axes - 1)), boxes)
+    mass_scale = measurement_scale(node_sensitivity(relation), amount=amount * share, gaussian=gaussian)
+    of_sums = partial(noise_bound, np.array([mass_scale]), np.array([float(boxes)]), beta * (1.0 - _FAILURES))
+    every = prod(bins * (bins + 1) // 2 for bins in shape)
+    plan = SplitPlan(
+        shape=shape,
+        relation=relation,
+        budget=budget,
+        gaussian=gaussian,
+        size=size,
+        rounds=rounds,
+        scale=scale,
+        mass_depths=(rounds * axes,),
+        mass_scales=(mass_scale,),
+        beta=beta,
+        error=crossed * (size / boxes + reach) + of_sums(gaussian=gaussian, queries=every),
+        expected=crossed * (size / boxes + sqrt(noise_variance(scale, gaussian=gaussian))) + of_sums(gaussian=gaussian),
+    )
+    return plan, share
 
-    shape: tuple[int, ...]
-    budget: Budget
-    size: int
-    relation: NeighbouringRelation
-    beta: float
 
-
-class _Trial:
-    """One number of cuts and one share of the budget for counts."""
-
-    def __init__(self, given: _Given, rounds: int, share: float) -> None:
-        self.given, self.rounds = given, rounds
-        self.gaussian, amount = is_gaussian(given.budget), whole_amount(given.budget)
-        self.for_counts = amount * share
-        comparisons = [needed for _, needed in cuts_of(given.shape, rounds)]
-        steps = max(sum(comparisons), 1)
-        sensitivity = 1 if given.relation is NeighbouringRelation.ADD_REMOVE else (4 if self.gaussian else 2)
-        self.scale = measurement_scale(sensitivity, amount=amount * (1.0 - share) / steps, gaussian=self.gaussian)
-        tests = max(sum(needed << depth for depth, needed in enumerate(comparisons)), 1)
-        reach = one_sided_reach(self.scale, given.beta * _FAILURES / tests, gaussian=self.gaussian)
-        boxes, axes = 2 ** (rounds * len(given.shape)), len(given.shape)
-        crossed = min(2 * axes * 2 ** (rounds * (axes - 1)), boxes)
-        usual = sqrt(noise_variance(self.scale, gaussian=self.gaussian))
-        every = prod(bins * (bins + 1) // 2 for bins in given.shape)
-        self.error = crossed * (given.size / boxes + reach) + self._reach_of_boxes(boxes, every)
-        self.expected = crossed * (given.size / boxes + usual) + self._reach_of_boxes(boxes, 1)
-
-    def _reach_of_boxes(self, boxes: int, queries: int) -> float:
-        """Return a bound on the noise of this number of sums of boxes, if boxes alone were counted."""
-        scale = measurement_scale(node_sensitivity(self.given.relation), amount=self.for_counts, gaussian=self.gaussian)
-        return noise_bound(
-            np.array([scale]),
-            np.array([float(boxes)]),
-            self.given.beta * (1.0 - _FAILURES),
-            gaussian=self.gaussian,
-            queries=queries,
-        )
-
-    def plan(self) -> SplitPlan:
-        axes = len(self.given.shape)
-        counts = self._counts()
-        depths = [axes * (self.rounds - level[0]) for level in counts.levels]
-        order = np.argsort(depths)
-        return SplitPlan(
-            shape=self.given.shape,
-            relation=self.given.relation,
-            budget=self.given.budget,
-            gaussian=self.gaussian,
-            size=self.given.size,
-            rounds=self.rounds,
-            scale=self.scale,
-            mass_depths=tuple(depths[place] for place in order),
-            mass_scales=tuple(counts.scales[place] for place in order),
-            beta=self.given.beta,
-            error=self.error,
-            expected=self.expected,
-        )
-
-    def _counts(self) -> GridPlan:
-        """Return how the counts of boxes share their part of the budget."""
-        if self.gaussian:
-            part = replace(self.given.budget, epsilon=None, rho=self.for_counts, earlier=())
-        else:
-            part = replace(self.given.budget, epsilon=self.for_counts, earlier=())
-        return plan_grid(
-            (2**self.rounds,) * len(self.given.shape),
-            part,
-            shapes="cubes",
-            relation=self.given.relation,
-            size=None if self.given.relation is NeighbouringRelation.ADD_REMOVE else self.given.size,
-        )
+def _counted_as_cubes(plan: SplitPlan, amount: float) -> SplitPlan:
+    """Return the plan with its amount for counts shared as by cubes of a grid."""
+    axes, size = len(plan.shape), plan.size if plan.total_is_public else None
+    budget = replace(
+        plan.budget, earlier=(), **({"epsilon": None, "rho": amount} if plan.gaussian else {"epsilon": amount})
+    )
+    counts = plan_grid((2**plan.rounds,) * axes, budget, size, shapes="cubes", relation=plan.relation)
+    levels = sorted(
+        (axes * (plan.rounds - level[0]), scale) for level, scale in zip(counts.levels, counts.scales, strict=True)
+    )
+    depths, scales = zip(*levels, strict=True)
+    return replace(plan, mass_depths=depths, mass_scales=scales)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from dpopt.private.measurements.sanitizer_sums import CoefficientTable
@@ -37,11 +38,8 @@ def sanitize(
     -------
     SanitizedPolynomial
         Answers by `answer([0, 1])`, the variables that are 1, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -61,7 +59,7 @@ def sanitize(
     return request.release(
         "sanitizer",
         table,
-        lambda budget, size: plan_sanitizer(family, budget, size=size or 0, relation=request.relation),
+        partial(plan_sanitizer, family, relation=request.relation),
         lambda: request.table(table, family.schema),
         release_sanitizer,
         size=n0,

@@ -97,10 +97,7 @@ class SanitizedPolynomial(Synopsis):
     ) -> tuple[NDArray[np.float64], float]:
         """Return the values at many points with as many ones each, (q,), and the bound of each.
 
-        Parameters
-        ----------
-        points : (q, k) int64
-            The variables that are 1, increasing in each row.
+        `points` (q, k) are the variables that are 1, increasing in each row.
         """
         points = np.asarray(points, dtype=np.int64)
         monomials = self.figures.monomials

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil, comb, log, log2, sqrt
+from typing import Annotated
 
 import numpy as np
 
@@ -11,11 +12,12 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import constrain
 from dpopt.errors import PlanError
 from dpopt.private.measurements.sanitizer_sums import CoefficientSums, sensitivity_and_scale
 from dpopt.queries.conjunctions.monomials import POWERS, Monomials
 from dpopt.queries.polynomial_families import LARGEST_NORM, FunctionFamily, PolynomialFamily, SymmetricFamily
-from dpopt.synopses.histograms.counts_plan import is_gaussian, whole_amount
+from dpopt.synopses.histograms.counts_plan import QUERIES, RECORDS, is_gaussian, whole_amount
 from dpopt.synopses.summaries.noise_bounds import noise_bound
 
 BETA = 0.05
@@ -48,9 +50,9 @@ class SanitizerFigures:
     scale: float
     """Of the noise on each sum, in units. Of monomials with exponents, the paper's, it is for 2 T N as in its theorem
     (T N under add-remove), which is more than the charge asks for; of others for how far neighbours are apart."""
-    size: int
+    size: Annotated[int, RECORDS]
     """The public number of records: n under replace-one, n0 under add-remove."""
-    queries: int
+    queries: Annotated[int, QUERIES]
     """Q: the queries that `predicted` holds for together."""
     exact_sensitivity: float
     crude_sensitivity: float
@@ -62,8 +64,7 @@ class SanitizerFigures:
     """The theorem's bound with probability 95 %: gamma, and the crude noise of all N coefficients added up."""
 
     def __post_init__(self) -> None:
-        if self.size < 1 or self.queries < 1:
-            raise PlanError(f"found {self.size} records and {self.queries} queries; expected at least one of each")
+        constrain(self, PlanError)
         if len(self.labels) != self.monomials.variables:
             raise PlanError(f"found {len(self.labels)} labels of {self.monomials.variables} variables")
         self.measurement()
@@ -124,22 +125,16 @@ class SanitizerPlan:
 def plan_sanitizer(
     family: PolynomialFamily,
     budget: Budget,
-    *,
-    size: int,
+    size: int | None,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
 ) -> SanitizerPlan:
     """Return the plan of the generic sanitizer for a family and a budget.
 
-    Parameters
-    ----------
-    family
-        A function whose table of all records is small is asked for it here, once, and then left out of the release.
-    budget
-        With the accountant `PURE`: Laplace noise (Theorem 3.1); with `ZCDP`: Gaussian noise (Theorem 3.2, where the
-        paper has Laplace noise of about the same size).
+    A function whose table of all records is small is asked for it here, once, and then left out of the release. The
+    accountant `PURE` pays for Laplace noise (Theorem 3.1), `ZCDP` for Gaussian noise (Theorem 3.2, where the paper has
+    Laplace noise of about the same size).
     """
-    if size < 1:
-        raise PlanError(f"found {size} records; a release needs at least one")
+    size = RECORDS(size or 0, PlanError)
     gaussian, amount = is_gaussian(budget), whole_amount(budget)
     if isinstance(family, FunctionFamily) and family.can_be_tabulated:
         family = family.tabulated()

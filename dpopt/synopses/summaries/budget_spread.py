@@ -70,16 +70,10 @@ class Spread:
 
 
 def best_spread(target: Target, measured: Measured, small_queries: float, solver: str | Solver = DEFAULT) -> Spread:
-    """Return the best spread found.
+    """Return the best spread found, with at least a share of the budget for all sizes below k (`small_queries`).
 
     One that is tried has all of the budget at size k, noise on each query of its own, where those can all be counted.
-
-    Parameters
-    ----------
-    small_queries
-        The share of the budget that the sizes below k have together at least.
-    solver
-        Of linear programs: where the exact method of approximation_plus_noise begins.
+    The exact method of approximation_plus_noise begins where a solver of linear programs ends.
     """
     k, sizes = target.width, measured.sensitivity.size
     numbers = np.array([comb(k, j) for j in range(1, sizes + 1)], dtype=np.float64)

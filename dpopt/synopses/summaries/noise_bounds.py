@@ -26,22 +26,12 @@ def noise_bound(
 ) -> float:
     """Return a bound on the noise of each of Q answers with probability 1 - beta, for all of them together.
 
+    An answer adds up m_j counts (`numbers`) of each kind, each of which brings noise of scale s_j >= 0 into it.
     Gaussian: zeta times the standard deviation; discrete Gaussian noise is sub-Gaussian (Canonne, Kamath and Steinke
     2020, Corollary 9). Laplace: the least of (ln(2 Q / beta) - sum_j m_j ln(1 - t^2 s_j^2)) / t over t below 1 / max_j
     s_j, by Markov's inequality on e^{tY}: E e^{tX} = 1 / (1 - t^2 b^2) for continuous noise of scale b, and at most
     that for the discrete one, since (cosh(x) - 1) / x^2 grows. Any t gives a bound. A single count with Laplace noise
     stays within s ln(2 Q / beta).
-
-    Parameters
-    ----------
-    scales : (t,) float64
-        s_j >= 0: the scale of the noise that each count of one kind brings into the answer.
-    numbers : (t,) float64
-        m_j: how many counts of the kind the answer adds up.
-    beta
-        Between 0 and 1.
-    queries
-        Q.
     """
     if not (scales > 0).any():
         return 0.0
@@ -61,16 +51,9 @@ _UPWARD = 1.0 + 1e-12
 def one_sided_reach(scale: float, tail: float, *, gaussian: bool) -> int:
     """Return a whole number that integer noise exceeds, or is below its negative, with probability at most `tail` each.
 
-    Laplace: P(X > t) = a^(t + 1) / (1 + a) with a = exp(-1 / b), exactly. Gaussian: the least of exp(-m^2 / (2
-    sigma^2)) and the normal tail from m - 1 on, m = t + 1; discrete Gaussian noise is below both (Canonne, Kamath and
-    Steinke 2020). Checked by `tests/synopses/summaries/test_noise_bounds.py` against the exact distributions.
-
-    Parameters
-    ----------
-    scale
-        b or sigma, in records.
-    tail
-        Between 0 and 1/2.
+    Laplace, b in records: P(X > t) = a^(t + 1) / (1 + a) with a = exp(-1 / b), exactly. Gaussian: the least of exp(-m^2
+    / (2 sigma^2)) and the normal tail from m - 1 on, m = t + 1; discrete Gaussian noise is below both (Canonne, Kamath
+    and Steinke 2020). Checked by `tests/synopses/summaries/test_noise_bounds.py` against the exact distributions.
     """
     if gaussian:
         from scipy.special import ndtri
@@ -85,18 +68,11 @@ def one_sided_reach(scale: float, tail: float, *, gaussian: bool) -> int:
 def reach_of_sums(
     weights: NDArray[np.float64], scales: NDArray[np.float64], beta: float, *, gaussian: bool
 ) -> NDArray[np.float64]:
-    """Bound sums of weighted noise on either side, (q,): each holds with probability 1 - beta.
+    """Bound sums of weighted noise (v, q) on either side, (q,): each holds with probability 1 - beta.
 
     With u_i = (weight_i scale_i)^2 the log moment of Laplace noise is at most -sum_i ln(1 - t^2 u_i), and -ln(1 - t^2
     u) is convex in u and 0 at 0, so that it is at most what sum_i u_i / max_i u_i equal parts have: `noise_bound` takes
     these.
-
-    Parameters
-    ----------
-    weights : (v, q) float64
-        Of each noisy count (row) in each sum (column).
-    scales : (v,) float64
-        Scale of the noise of each count.
     """
     squares = (weights * scales[:, None]) ** 2
     most, total = squares.max(axis=0, initial=0.0), squares.sum(axis=0)
@@ -111,14 +87,6 @@ def reach_of_sums(
 
 
 def reach_of_variance(largest: float, parts: float, beta: float, *, gaussian: bool, queries: int = 1) -> float:
-    """Bound sums of noise whose squared weighted scales add up to `parts` times the largest one squared.
-
-    Parameters
-    ----------
-    largest
-        Scale of the noise of one count in the sum, at most.
-    parts
-        At least 1.
-    """
+    """Bound sums of noise whose squared weighted scales add up to `parts`, 1 or more, times the largest one squared."""
     several = max(parts, 1.0 + 1e-9)  # of exactly one `noise_bound` takes the tail of a single count
     return noise_bound(np.array([largest]), np.array([several]), beta, gaussian=gaussian, queries=queries)

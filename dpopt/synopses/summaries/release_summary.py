@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache, partial
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.accounting.budget import Budget
@@ -27,40 +27,24 @@ MOST_RECORDS = 10**15
 
 
 def refuse_inaccurate(plan: SummaryPlan, error: float, small_queries: float = SMALL_QUERIES) -> None:
-    """Refuse a plan whose predicted error is above the wanted one, before any table is read.
+    """Refuse a plan whose predicted error is above the wanted one, a share of the records, before any table is read.
 
     Each number that the message names was planned: the least number of records of four digits at this budget, the least
     budget of three digits for these records, and the largest k for both.
-
-    Parameters
-    ----------
-    error
-        Share of records that the queries of k conditions are to be within.
-    small_queries
-        As for `plan_summary`.
     """
     if not (isfinite(error) and error > 0.0):
         raise PlanError(f"found the error {error!r}; expected a share of the records above 0, such as 0.05")
     if plan.predicted <= error:
         return
 
-    def predicted(*, size: int = plan.size, budget: Budget = plan.budget, width: int = plan.width) -> float:
-        """Return the predicted error with other numbers; inf where the plan is refused."""
-        try:
-            return plan_summary(
-                plan.literals,
-                width,
-                budget,
-                size=size,
-                predicate=plan.predicate,
-                relation=plan.relation,
-                small_queries=small_queries,
-            ).predicted
-        except DpoptError:
-            return inf
+    of_kind = partial(plan_summary, predicate=plan.predicate, relation=plan.relation, small_queries=small_queries)
 
-    def reached(**other: Any) -> bool:
-        return predicted(**other) <= error
+    def reached(*, size: int = plan.size, budget: Budget = plan.budget, width: int = plan.width) -> bool:
+        """Return whether the error is predicted with other numbers; it is not where their plan is refused."""
+        try:
+            return of_kind(plan.literals, width, budget, size).predicted <= error
+        except DpoptError:
+            return False
 
     records = sufficient_records(lambda size: reached(size=size), plan.size, MOST_RECORDS)
     budget = sufficient_budget(lambda budget: reached(budget=budget), plan.budget)
@@ -147,18 +131,8 @@ def summary(
     names = None if columns is None else tuple(columns)
     chosen = ChosenLiterals.of(request.declared(schema, n0), names, literals)
 
-    @cache
-    def planned(budget: Budget, size: int | None) -> SummaryPlan:
-        return plan_summary(
-            chosen,
-            k,
-            budget,
-            size=size or 0,
-            predicate=predicate,
-            relation=request.relation,
-            small_queries=small_queries,
-            solver=solver,
-        )
+    how: dict[str, Any] = {"predicate": predicate, "small_queries": small_queries, "solver": solver}
+    planned = cache(partial(plan_summary, chosen, k, relation=request.relation, **how))
 
     def accurate(budget: Budget, size: int | None) -> SummaryPlan:
         made = planned(budget, size)

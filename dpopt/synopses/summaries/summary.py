@@ -5,7 +5,7 @@ A file holds the statement and the noisy counts of each size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -179,60 +179,27 @@ class Summary(PlannedSynopsis):
             self.plan.sizes[-1],
             fixed_size=self.plan.relation is not NeighbouringRelation.ADD_REMOVE,
         )
-        return self._best(ways, confidence, estimate, solver=solver)
-
-    def answers(
-        self,
-        literals: NDArray[np.int64],
-        predicate: str = "and",
-        *,
-        confidence: float = 1.0 - BETA,
-        estimate: str = CONSISTENT,
-        solver: str | Solver | None = None,
-    ) -> list[SummaryAnswer]:
-        """Return the answers to many queries of as many literals each, one after another.
-
-        The polynomial is that of `conjunctions_of`, searched once; each consistent answer solves two linear programs.
-
-        Parameters
-        ----------
-        literals, predicate, confidence :
-            As for `conjunctions_of`.
-        estimate, solver :
-            As for `answer`.
-        """
-        literals = self._checked(literals)
-        target = Target.named(predicate, literals.shape[1]).values
-        known: dict[float, AnswerPolynomial] = {}
-        return [
-            self._best([_way_of(row, target)], confidence, estimate, known, solver=solver) for row in literals.tolist()
-        ]
+        return self._best(ways, confidence, estimate, solver)
 
     def _best(
-        self,
-        ways: Sequence[Way],
-        confidence: float,
-        estimate: str,
-        known: dict[float, AnswerPolynomial] | None = None,
-        *,
-        solver: str | Solver | None = None,
+        self, ways: Sequence[Way], confidence: float, estimate: str, solver: str | Solver | None
     ) -> SummaryAnswer:
         if estimate not in ESTIMATES:
             raise WorkloadError(f"found the estimate {estimate!r}; expected {' or '.join(ESTIMATES)}")
         by_cones = None if solver is None else _taking_cones(solver, alone=estimate == POLYNOMIAL)
         chosen = None if estimate == POLYNOMIAL else consistency_solver(SOLVER if solver is None else solver)
         beta = of_polynomial = 1.0 - confidence
-        way, polynomial, bound = self._chosen(ways, beta, known, by_cones)
+        way, polynomial, bound = self._chosen(ways, beta, by_cones)
         # A condition alone is counted as it is: other counts hardly say more of it.
         shared = chosen is not None and len(ways[0].counted) + len(ways[0].negated) > 1
         if shared:
             of_polynomial = beta * polynomial_share(polynomial.approximation, bound)
-            way, polynomial, bound = self._chosen(ways, of_polynomial, known, by_cones)
+            way, polynomial, bound = self._chosen(ways, of_polynomial, by_cones)
         value, degree = self._value(polynomial, way)
         low, high = max(0.0, value - bound), min(1.0, value + bound)
         consistent, notes = False, []
         if solver is not None:
-            own = bound if by_cones is None else self._chosen(ways, of_polynomial, None)[2]
+            own = bound if by_cones is None else self._chosen(ways, of_polynomial)[2]
             notes.append(_compared(by_cones, bound, own))
         if chosen is not None and shared:
             interval = consistent_interval(way, self.plan, self.noisy, beta - of_polynomial, solver=chosen)
@@ -260,25 +227,12 @@ class Summary(PlannedSynopsis):
         )
 
     def _chosen(
-        self,
-        ways: Sequence[Way],
-        beta: float,
-        known: dict[float, AnswerPolynomial] | None,
-        solver: str | Solver | None = None,
+        self, ways: Sequence[Way], beta: float, solver: str | Solver | None = None
     ) -> tuple[Way, AnswerPolynomial, float]:
         """Return the way with the least bound that fails with probability beta, its polynomial and the bound."""
-        if known is not None and beta in known:
-            polynomials = [known[beta]]
-        else:
-            polynomials = [self._polynomial_of(way, 1.0 - beta, solver) for way in ways]
-        bounds = [
-            self._bound(polynomial, way.terms(self.plan.sizes[-1]), beta)
-            for way, polynomial in zip(ways, polynomials, strict=True)
-        ]
-        at = bounds.index(min(bounds))
-        if known is not None:
-            known[beta] = polynomials[at]
-        return ways[at], polynomials[at], bounds[at]
+        found = ((way, self._polynomial_of(way, 1.0 - beta, solver)) for way in ways)
+        bounded = [(way, one, self._bound(one, way.terms(self.plan.sizes[-1]), beta)) for way, one in found]
+        return min(bounded, key=lambda each: each[2])
 
     def polynomial(
         self, sets: Sequence[int], target: Values, confidence: float, solver: str | Solver | None = None
@@ -297,15 +251,12 @@ class Summary(PlannedSynopsis):
     ) -> tuple[NDArray[np.float64], float]:
         """Return the answers to many queries of as many literals each, (q,), not cut at 0 and 1, and the bound of each.
 
-        Parameters
-        ----------
-        literals : (q, k) int64
-            Numbers of literals, of increasing groups in each row.
-        predicate
-            As for `answer`.
+        `literals` (q, k) are numbers of literals, of increasing groups in each row; the predicate is as for `answer`.
         """
-        literals = self._checked(literals)
+        literals = self.plan.literals.groups.checked(literals)
         width = literals.shape[1]
+        if not 1 <= width <= self.plan.width:
+            raise WorkloadError(f"found queries of {width} literals; this summary answers 1 to {self.plan.width}")
         target = Target.named(predicate, width).values
         polynomial = self.polynomial([1] * width, target, confidence)
         values = np.full(len(literals), polynomial.coefficients[0])
@@ -314,15 +265,8 @@ class Summary(PlannedSynopsis):
             for chosen in combinations(range(width), j):
                 numbers = self.plan.literals.groups.numbers(literals[:, chosen])
                 values += coefficient * by_size[j][numbers] / self.plan.size
-        counts = _way_of(range(width), target).terms(width)
+        counts = np.array(symmetric([1] * width, width), dtype=np.int64)[:, None]
         return values, self._bound(polynomial, counts, 1.0 - confidence)
-
-    def _checked(self, literals: NDArray[np.int64]) -> NDArray[np.int64]:
-        literals = self.plan.literals.groups.checked(literals)
-        width = literals.shape[1]
-        if not 1 <= width <= self.plan.width:
-            raise WorkloadError(f"found queries of {width} literals; this summary answers 1 to {self.plan.width}")
-        return literals
 
     @property
     def _by_size(self) -> dict[int, NDArray[np.int64]]:
@@ -395,8 +339,3 @@ def _proved(solver: Solver, interval: ConsistentInterval) -> str:
         f"consistent_records by {solver.name}: the share is between {interval.low:.6g} and {interval.high:.6g}, proved "
         f"by its dual values; {found if isfinite(interval.gap) else 'it found no point'}"
     )
-
-
-def _way_of(literals: Iterable[int], target: Values) -> Way:
-    """Return the way of a query of single literals."""
-    return Way(tuple((one,) for one in literals), (), 0, tuple((value,) for value in target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from math import inf, sqrt
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
+from dpopt.constraints import constrain
 from dpopt.errors import PlanError
 from dpopt.files.codec import Unbounded
 from dpopt.polynomials.solver_answers import DEFAULT
@@ -21,7 +22,7 @@ from dpopt.polynomials.targets import Target
 from dpopt.private.measurements.conjunction_measurement import ConjunctionCounts
 from dpopt.programs.solver import Solver
 from dpopt.queries.conjunctions.literals import ChosenLiterals, LiteralGroups
-from dpopt.synopses.histograms.counts_plan import check_scales, is_gaussian, whole_amount
+from dpopt.synopses.histograms.counts_plan import RECORDS, check_rising, check_scales, is_gaussian, whole_amount
 from dpopt.synopses.summaries.budget_spread import Measured, best_spread
 from dpopt.synopses.synopsis import SynopsisPlan
 
@@ -51,7 +52,7 @@ class SummaryPlan(SynopsisPlan):
     """The counted sizes of conjunctions, increasing."""
     scales: tuple[float, ...]
     """Scale of the noise of each, in records."""
-    size: int
+    size: Annotated[int, RECORDS]
     """The public number of records: n under replace-one, n0 under add-remove."""
     predicted: float
     """With probability 95 % every query of the planned kind with k literals is off by at most this share of records."""
@@ -61,16 +62,10 @@ class SummaryPlan(SynopsisPlan):
     """The prediction if each of these queries was counted with separate noise; inf for queries that are none."""
 
     def __post_init__(self) -> None:
+        constrain(self, PlanError)
         check_width(self.width, self.literals)
-        if not self.sizes or list(self.sizes) != sorted(set(self.sizes)) or self.sizes[0] < 1:
-            raise PlanError(f"found the sizes {self.sizes}; expected increasing ones from 1 on")
-        if self.sizes[-1] > self.width:
-            raise PlanError(f"found conjunctions of {self.sizes[-1]} literals for queries of {self.width}")
-        if len(self.scales) != len(self.sizes):
-            raise PlanError(f"found {len(self.scales)} scales for {len(self.sizes)} sizes")
-        check_scales(self.scales)
-        if self.size < 1:
-            raise PlanError(f"found {self.size} records; a summary needs at least one")
+        check_rising("sizes", self.sizes, range(1, self.width + 1), range(1, self.width + 1))
+        check_scales(self.scales, self.sizes)
         Target.named(self.predicate, self.width)
 
     @property
@@ -115,8 +110,8 @@ def plan_summary(
     literals: ChosenLiterals,
     width: int,
     budget: Budget,
+    size: int | None,
     *,
-    size: int,
     predicate: str = "and",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     small_queries: float = SMALL_QUERIES,
@@ -127,21 +122,14 @@ def plan_summary(
     minimize E + zeta sum_j |a_j| w_j over polynomials a (models/approximation_plus_noise), the noise of each size
     scaled best. What is predicted holds for all Q queries together (`noise_bound`).
 
-    Parameters
-    ----------
-    width
-        k, from 1 to 16 and to the number of columns.
-    small_queries
-        The share of the budget that sizes below k have together at least, for queries of fewer than k conditions; from
-        0 to below 1. With 0 what is predicted is never more than with noise on each query of k of its own, where those
-        can be counted; else it may be more by as much as that share of the budget is worth.
-    solver
-        Of linear programs, with which the exact method of approximation_plus_noise begins; highs if left out. It has no
-        part in how good the plan is.
+    k (`width`) is from 1 to 16 and to the number of columns. Sizes below k have together at least the share
+    `small_queries` of the budget, from 0 to below 1, for queries of fewer than k conditions. With 0 what is predicted
+    is never more than with noise on each query of k of its own, where those can be counted; else it may be more by as
+    much as that share of the budget is worth. The exact method of approximation_plus_noise begins with a solver of
+    linear programs (highs if left out), which has no part in how good the plan is.
     """
     check_width(width, literals)
-    if size < 1:
-        raise PlanError(f"found {size} records; a summary needs at least one")
+    size = RECORDS(size or 0, PlanError)
     if not 0.0 <= small_queries < 1.0:
         raise PlanError(f"found {small_queries!r} as the share for queries of fewer conditions; expected 0 to below 1")
     target = Target.named(predicate, width)

@@ -22,13 +22,7 @@ Table = tuple[tuple[Fraction | None, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A query as a function f(s, u) of how many sets of literals hold, at most one literal of each.
-
-    Attributes
-    ----------
-    values : (k + 1, l + 1) Fractions
-        f(s, u) for s of the counted and u of the negated sets; None where that cannot occur.
-    """
+    """A query as a function f(s, u) of how many sets of literals hold, at most one literal of each."""
 
     counted: Sets
     """k sets whose literals say that a condition holds, or if there is no other kind does not hold. The last `always`
@@ -37,6 +31,7 @@ class Way:
     """l sets whose literals say that a condition does not hold, if others say that one holds."""
     always: int
     values: Table
+    """f(s, u), (k + 1, l + 1), for s of the counted and u of the negated sets; None where that cannot occur."""
 
     def terms(self, most: int) -> NDArray[np.int64]:
         """Return how many conjunctions take a literal of i of the counted and j of the negated sets, (k + 1, l + 1).
@@ -90,13 +85,10 @@ def ways_of(
     more that hold for every record, all values of an attribute with few, so that a query of few literals is answered
     from larger conjunctions where those have less noise.
 
-    Parameters
-    ----------
-    fixed_size
-        Whether the number of records is public (replace-one). Otherwise records that are missing from n0 satisfy no
-        literal and are to count nothing: f(0, 0) = 0. Where f(0, 0) is 0, or no record has it and 0 is asked for all
-        the same, bounds hold for any number of records up to n0. If no way is such, all are returned, and take n0 for
-        the number of records.
+    Without a `fixed_size`, a public number of records (replace-one), records that are missing from n0 satisfy no
+    literal and are to count nothing: f(0, 0) = 0. Where f(0, 0) is 0, or no record has it and 0 is asked for all the
+    same, bounds hold for any number of records up to n0. If no way is such, all are returned, and take n0 for the
+    number of records.
     """
     found: list[Way] = []
     for as_asked in (True, False):

@@ -22,10 +22,9 @@ from dpopt.errors import BudgetError, PlanError
 from dpopt.private.curators import door
 from dpopt.private.curators.counting_curator import MEASUREMENTS, CountingCurator
 from dpopt.private.curators.door import Door
-from dpopt.private.curators.rounds_curator import RoundsCurator
-from dpopt.private.measurements import bin_measurement, column_measurement, kernels, noisy_counts, sanitizer_sums
-from dpopt.private.measurements.bin_measurement import BinsInUse, GroupSums, SortedCounts, SumsInRounds
-from dpopt.private.measurements.column_measurement import ColumnSums
+from dpopt.private.curators.prefix_curator import RoundsCurator
+from dpopt.private.measurements import bin_measurement, kernels, noisy_counts, sanitizer_sums
+from dpopt.private.measurements.bin_measurement import BinsInUse, ColumnSums, GroupSums, SortedCounts, SumsInRounds
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable, ListTable
 from dpopt.private.measurements.halfspace_measurement import ProjectedPoints, Sides
 from dpopt.private.measurements.measurement import Measurement
@@ -37,8 +36,8 @@ from dpopt.queries.decision_lists.coefficients import ListCoefficients
 from dpopt.queries.halfspaces.halfspaces import PointColumns, Projections, Scaling
 from dpopt.queries.polynomial_families import FunctionFamily, Moves, SymmetricFamily, TableFamily
 from dpopt.releases import measured_size
-from dpopt.synopses.decision_lists import list_planning
-from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists import list_plan
+from dpopt.synopses.decision_lists.list_plan import plan_lists
 from dpopt.synopses.halfspaces import planning
 from dpopt.synopses.halfspaces.planning import Shape, plan_halfspaces
 from dpopt.synopses.histograms.grids.grid_plan import GridPlan
@@ -570,11 +569,11 @@ BINS: dict[str, Defect] = {
 COLUMNS = "halves of columns"
 NUMERIC: dict[str, Defect] = {
     "charge one column for all": defect(
-        wrap(column_measurement, "once_or_twice", lambda usual, columns, relation: usual(1, relation)),
+        wrap(bin_measurement, "once_or_twice", lambda usual, columns, relation: usual(1, relation)),
         (loss_of("columns", COLUMNS), BOTH, LOSS),
     ),
     "charge a replaced number as an added one": defect(
-        wrap(column_measurement, "once_or_twice", lambda usual, columns, relation: usual(columns, ADD_REMOVE)),
+        wrap(bin_measurement, "once_or_twice", lambda usual, columns, relation: usual(columns, ADD_REMOVE)),
         (loss_of("columns", COLUMNS), REP, LOSS),
     ),
     "count each block from the first cell": defect(
@@ -720,9 +719,9 @@ DECISION_LISTS: dict[str, Defect] = {
         counts_kept(ListTable, lambda counts: [counts[0], counts[1][::-1].copy(), counts[2]]),
         (check_counts_are_those_of_the_rows, ADD, "counts"),
     ),
-    "plan lists with half the moves": defect(plan_with(list_planning, half_of_the_moves), (LISTS_KEEP, ADD, "budget")),
+    "plan lists with half the moves": defect(plan_with(list_plan, half_of_the_moves), (LISTS_KEEP, ADD, "budget")),
     "leave a part of the budget of lists": defect(
-        plan_with(list_planning, part_of_the_budget), (LISTS_KEEP, REP, "budget")
+        plan_with(list_plan, part_of_the_budget), (LISTS_KEEP, REP, "budget")
     ),
 }
 

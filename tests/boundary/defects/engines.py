@@ -18,7 +18,7 @@ import pytest
 from dpopt.errors import DpoptError, PrivateDataError
 from dpopt.private.engines import distributed_table
 from dpopt.private.engines.dask_workers import DaskWorkers
-from dpopt.private.engines.distributed_table import DistributedTable, PartFailed, Reading, count_part
+from dpopt.private.engines.distributed_table import DistributedTable, PartFailed, Reading, read_part
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.streamed_table import BatchCounter, NamedQueries, StreamedTable, TableInFiles
 from dpopt.private.readers.batch_reader import BatchReader
@@ -93,7 +93,7 @@ def check_reports(folder: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distributed_table, "count_in_batches", fail)
-        report = count_part((source.parts(1)[0], None), how, NamedQueries.of(SCHEMA, queries()[0]))
+        report = read_part((source.parts(1)[0], None), how, NamedQueries.of(SCHEMA, queries()[0]))
     assert isinstance(report, PartFailed)
     assert "record" not in report.message.replace("quote records", "")
 

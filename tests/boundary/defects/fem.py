@@ -13,8 +13,7 @@ from dpopt.accounting import selections as accounting
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge
 from dpopt.accounting.ledger import Budget
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import units_per_range
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
 from dpopt.algorithms.fem import plan as fem_plan
 from dpopt.algorithms.fem.algorithm import FemAlgorithm
 from dpopt.algorithms.options import FEM as FEM_OPTIONS
@@ -47,7 +46,7 @@ from tests.boundary.planted import (
     write_the_charge_before_it_is_spent,
 )
 from tests.exact_distribution import integer_weights
-from tests.exact_fem_loss import FemGame, Watch, check_fem_game
+from tests.exact_fem_loss import FemGame, Watch, check_fem_game, curator_of
 from tests.tiny_runs import ADD_REMOVE, EventJournal, Table, bits_schema, conjunctions
 
 ONE_QUERY = conjunctions(bits_schema(1), "a")
@@ -87,7 +86,7 @@ def check_exact_distribution(relation: NeighbouringRelation) -> None:
             rows = (*table, (1, 1)) if relation is ADD_REMOVE else table
             for batch in BATCHES:
                 watch = Watch()
-                curator, _ = one.curator(rows, EventJournal(watch.events))
+                curator, _ = curator_of(one.workload, one.plan, rows, EventJournal(watch.events))
                 with watch.selecting(one.signed):
                     curator.select(batch, round=1)
                 weights = weights_of(one, rows, batch)
@@ -103,7 +102,7 @@ def weights_of(one: FemGame, table: Table, batch: NDArray[np.int32]) -> list[int
     scores = []
     for count, c in zip(counts, by, strict=True):
         scores += [records * count - size * c, records * (len(table) - count) - size * (records - c)]
-    return integer_weights(scores, one.plan.selection_range, units_per_range(records, one.plan.relation))
+    return integer_weights(scores, one.plan.selection_range, once_or_twice(records, one.plan.relation))
 
 
 def check_order_of_events(relation: NeighbouringRelation) -> None:
@@ -124,7 +123,7 @@ def check_nothing_is_drawn_unpaid(relation: NeighbouringRelation) -> None:
     plan, batch = game(relation), np.array([[0], [1], [1]], dtype=np.int32)
     first, second = plan.plan.charges()
     watch = Watch()
-    curator, _ = plan.curator(((0,), (1,)), EventJournal(watch.events))
+    curator, _ = curator_of(plan.workload, plan.plan, ((0,), (1,)), EventJournal(watch.events))
     with watch.selecting(plan.signed):
         attempt(
             lambda: curator.select(batch, round=1, again=True),  # nothing was recalled
@@ -197,16 +196,15 @@ FEM = Mechanism(
     {
         # Under replace-one: two queries that move apart are taken for one that moves.
         "halve the sensitivity": defect(
-            wrap(fem_curator, "units_per_range", lambda usual, records, relation: records),
-            (check_exact_loss, REP, RANGE),
+            wrap(fem_curator, "once_or_twice", lambda usual, records, relation: records), (check_exact_loss, REP, RANGE)
         ),
         # Scores in units of 1/(n s), their sensitivity in units of 1/n.
         "forget the number of synthetic records": defect(
-            wrap(fem_curator, "units_per_range", lambda usual, records, relation: usual(1, relation)),
+            wrap(fem_curator, "once_or_twice", lambda usual, records, relation: usual(1, relation)),
             (check_exact_loss, BOTH, RANGE),
         ),
         "double the sensitivity": defect(
-            wrap(fem_curator, "units_per_range", lambda usual, *given: 2 * usual(*given)),
+            wrap(fem_curator, "once_or_twice", lambda usual, *given: 2 * usual(*given)),
             (check_charges_are_tight, BOTH, "is reached"),
         ),
         "charge half of the range": defect(charge_half_of_the_range(accounting), (check_exact_loss, BOTH, RANGE)),

@@ -7,9 +7,9 @@ from typing import Any
 
 from dpopt.accounting.charges import ChargeKind
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.private.curators import matrix_curator
+from dpopt.private.curators import net_curator
 from dpopt.private.curators.door import Door
-from dpopt.private.curators.matrix_curator import MatrixCurator
+from dpopt.private.curators.net_curator import MatrixCurator
 from dpopt.synopses import optimal_count
 from tests.boundary.planted import (
     BOTH,
@@ -63,7 +63,7 @@ def halved(usual: Any, *given: Any) -> Any:
 
 
 LOST, ORDER = "of the charge is lost", "order"
-CHARGED = [matrix_curator, optimal_count]
+CHARGED = [net_curator, optimal_count]
 MATRICES = Mechanism(
     [check_exact_loss, check_exact_distribution, check_order_of_events],
     {
@@ -74,7 +74,7 @@ MATRICES = Mechanism(
             (check_order_of_events, REP, ORDER),
         ),
         "count each record twice": defect(
-            wrap(matrix_curator, "exact_counts", lambda usual, *given, **more: 2 * usual(*given, **more)),
+            wrap(net_curator, "exact_counts", lambda usual, *given, **more: 2 * usual(*given, **more)),
             (check_exact_loss, BOTH, LOST),
             (check_exact_distribution, REP, "distribution"),
         ),

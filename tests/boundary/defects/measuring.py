@@ -16,8 +16,7 @@ from dpopt.private.curators.measuring_curator import MeasuringCurator
 from dpopt.private.measurements import measurement as measurements
 from dpopt.private.measurements.measurement import Measurement
 from dpopt.private.selections import selection
-from dpopt.private.selections.candidate_scores import CandidateScores
-from dpopt.private.selections.selection import Selection
+from dpopt.private.selections.selection import CandidateScores, Selection
 from dpopt.queries import residuals as residual_queries
 from dpopt.queries.distances import UNIT, Distances
 from dpopt.queries.residuals import Residuals

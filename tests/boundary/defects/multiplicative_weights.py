@@ -22,8 +22,7 @@ from dpopt.private.curators import multiplicative_curator
 from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.measurements import noisy_counts
 from dpopt.private.measurements.noisy_counts import NamedNoise
-from dpopt.private.selections import multiplicative_scores
-from dpopt.private.selections.multiplicative_scores import SignedQueryDistribution
+from dpopt.private.selections.query_selection import QuerySelection
 from dpopt.queries.workloads.workload import parse_workload
 from tests.boundary.planted import (
     ADD,
@@ -140,7 +139,7 @@ def check_a_public_answer_is_never_taken_from_the_records(relation: Neighbouring
 
 
 def units_of_scores(change: Any) -> Plant:
-    return wrap(multiplicative_scores, "units_per_range", lambda usual, units, relation: change(units))
+    return wrap(multiplicative_curator, "once_or_twice", lambda usual, units, relation: change(units))
 
 
 def charges_of_measurements(change: Any) -> Plant:
@@ -188,7 +187,7 @@ MULTIPLICATIVE = Mechanism(
             units_of_scores(lambda units: 4 * units), (check_queries, BOTH, "is reached")
         ),
         "halve the sensitivity of marginals": defect(
-            wrap(multiplicative_scores, "score_range", lambda usual, *given: usual(*given) // 2),
+            wrap(multiplicative_curator, "score_range", lambda usual, *given: usual(*given) // 2),
             (check_marginals, BOTH, RANGE),
         ),
         "charge half of the range": defect(
@@ -202,13 +201,13 @@ MULTIPLICATIVE = Mechanism(
         ),
         "charge half of rho": defect(charge_half_of_rho, (check_concentrated, REP, "order|zcdp")),
         "select with twice the range": defect(
-            named(SignedQueryDistribution, "__init__", range_=lambda range_: 2 * Decimal(str(range_))),
+            named(QuerySelection, "__init__", range_=lambda range_: 2 * Decimal(str(range_))),
             (check_queries, ADD, RANGE),
         ),
         # Right under replace-one; under add-remove it doubles the sensitivity, since both move at once and apart.
         "score a negation as minus its query": defect(
             wrap(
-                SignedQueryDistribution,
+                QuerySelection,
                 "__init__",
                 lambda usual, *given, **more: usual(*given, **{**more, "rows": more["size"]}),
             ),

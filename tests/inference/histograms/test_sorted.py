@@ -24,7 +24,7 @@ from dpopt.inference.histograms.sorted.degree_sequences import (
     is_graphical,
     nearest_graphical,
 )
-from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.sorted.isotonic import isotonic
 from dpopt.inference.histograms.sorted.kernels import forward_backward
 from dpopt.inference.histograms.sorted.monotone_posterior import (
     NoiseDistribution,
@@ -99,30 +99,6 @@ def test_rounding_half_up_is_optimal_among_whole_numbers(rows: list[tuple[int, i
     fitted = np.clip(np.floor(isotonic(values, weights=weights) + 0.5), -1, 2)
     assert float(weights @ (fitted - values) ** 2) == pytest.approx(best, abs=1e-12)
     np.testing.assert_array_equal(fitted, largest)
-
-
-@given(st.lists(st.tuples(st.integers(-3, 4), st.integers(1, 3)), min_size=1, max_size=6))
-def test_medians_are_optimal_and_whole(rows: list[tuple[int, int]]) -> None:
-    values, weights = np.array(rows, dtype=np.float64).T
-    for bounds in ((-3, 4), (-1, 2)):
-        fitted = isotonic_median(values, weights=weights, lower=bounds[0], upper=bounds[1])
-        assert (np.diff(fitted) >= 0).all()
-        assert (fitted == np.floor(fitted)).all()
-        best = best_integers(values, weights, 1, bounds)[0]
-        assert float(weights @ np.abs(fitted - values)) == pytest.approx(best, abs=1e-12)
-
-
-def test_medians_of_many_values_cost_no_more_than_those_of_a_slow_method() -> None:
-    """Against the same problem by thresholds: s_k >= c on the suffix that is best for c."""
-    generator = np.random.default_rng(0)
-    values = np.sort(generator.integers(0, 60, 3000)) + np.rint(generator.laplace(0, 10, 3000))
-    slow = np.full(values.size, -50)
-    for level in range(-49, 120):
-        gains = np.cumsum(np.where(values >= level, 1, -1)[::-1])[::-1]
-        best = int(np.argmax(gains)) if gains.max() > 0 else values.size
-        slow[best:] += 1
-    fast = isotonic_median(values)
-    assert np.abs(fast - values).sum() == np.abs(slow - values).sum()
 
 
 def test_a_total_alone_moves_all_entries_alike() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpopt.errors import PrivateDataError
+from dpopt.errors import PrivateDataError, ReleaseFolderError
 from dpopt.private.curators.dualquery_curator import one_way_marginals
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.readers.binary import bit_file
@@ -102,7 +102,7 @@ def test_a_failing_generator_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PrivateDataError, match="cannot be written"):
+    with pytest.raises(ReleaseFolderError, match="there is no folder"):
         write_bit_file(tmp_path / "no folder" / "table.bits", 3, iter([np.ones(3, dtype=np.bool_)]))
 
 

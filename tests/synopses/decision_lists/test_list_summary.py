@@ -14,8 +14,7 @@ import pytest
 
 from dpopt.errors import PlanError, PrivateDataError, TranscriptError, WorkloadError
 from dpopt.queries.decision_lists.families import ListFamily
-from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_planning import plan_lists
+from dpopt.synopses.decision_lists.list_plan import ListPlan, plan_lists
 from dpopt.synopses.decision_lists.list_summary import ListSummary, read_declaration, read_points
 from dpopt.synopses.decision_lists.release_lists import decision_lists, release_lists
 from tests.noises import NoNoise

@@ -12,17 +12,17 @@ from dpopt.errors import PlanError, ProgramError
 from dpopt.inference.halfspace_regression import SideRegression, ramp_products
 from dpopt.queries.halfspaces.halfspaces import Projections
 from dpopt.synopses.halfspaces.bias_sample import bias_of, moment_bound, public_points
-from dpopt.synopses.halfspaces.estimators import corrected_parameters, printed_parameters
+from dpopt.synopses.halfspaces.estimators import theorem_parameters
 
 
 def test_the_printed_parameters_are_those_of_the_paper() -> None:
     """gamma = .5, alpha = .1, d = 10: T = 5,609, m = 1e5, |U| = 10^15,579; gamma = .9, alpha = .5: T = 1,096."""
-    found = printed_parameters(10, 0.5, 0.1, 1.0)
+    found = theorem_parameters(10, 0.5, 0.1, 1.0, corrected=False)
     assert (found.dimension, round(found.log10_directions)) == (5609, 15579)
     assert found.projections == pytest.approx(1e5, rel=0.01)
-    found = printed_parameters(10, 0.9, 0.5, 1.0)
+    found = theorem_parameters(10, 0.9, 0.5, 1.0, corrected=False)
     assert (found.dimension, round(found.log10_directions)) == (1096, 2376)
-    better = corrected_parameters(10, 0.9, 0.5, 1.0)
+    better = theorem_parameters(10, 0.9, 0.5, 1.0, corrected=True)
     assert better.dimension < found.dimension
     assert better.log10_directions < found.log10_directions
     assert better.log10_records > better.log10_directions
@@ -31,7 +31,7 @@ def test_the_printed_parameters_are_those_of_the_paper() -> None:
 @pytest.mark.parametrize("wrong", [(1, 0.5, 0.1, 1.0), (5, 0.0, 0.1, 1.0), (5, 0.5, 1.0, 1.0), (5, 0.5, 0.1, 0.0)])
 def test_parameters_out_of_range_are_refused(wrong: tuple[int, float, float, float]) -> None:
     with pytest.raises(PlanError):
-        printed_parameters(*wrong)
+        theorem_parameters(*wrong, corrected=False)
 
 
 def wrong_side_probability(dimension: int, cosines: np.ndarray) -> np.ndarray:

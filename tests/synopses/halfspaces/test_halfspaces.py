@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.errors import PlanError, PrivateDataError, TranscriptError, WorkloadError
+from dpopt.errors import PlanError, PrivateDataError, WorkloadError
 from dpopt.private.readers.read_numbers import read_points
 from dpopt.synopses.halfspaces.estimators import Answering, Estimator
 from dpopt.synopses.halfspaces.halfspace_plan import HalfspacePlan
@@ -145,12 +145,6 @@ def test_questions_out_of_range_are_refused() -> None:
         released.answer("1,2,3,4", confidence=1.0)
 
 
-def test_noisy_numbers_of_the_wrong_length_are_refused() -> None:
-    released = silent("sides", ADD_REMOVE)
-    with pytest.raises(TranscriptError, match="expected"):
-        Halfspaces(released.plan, released.noisy[:1], released.privacy)
-
-
 def test_tables_are_released_from_the_outside(tmp_path: Path) -> None:
     np.save(tmp_path / "p.npy", POINTS)
     for relation, size in ((ADD_REMOVE, 4000), (REPLACE, None)):
@@ -193,7 +187,8 @@ def test_the_plan_with_the_least_predicted_error_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"), [({"size": 0}, "expected at least one"), ({"queries": 0}, "expected at least one")]
+    ("change", "message"),
+    [({"size": 0}, "number of records .* found 0"), ({"queries": 0}, "number of queries .* found 0")],
 )
 def test_plans_that_cannot_be_made_are_refused(change: dict[str, object], message: str) -> None:
     given: dict[str, object] = {"size": 100, "margin": 0.45, "queries": 3, "shapes": [Shape(2, 5, 4)]}

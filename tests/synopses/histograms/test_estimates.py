@@ -145,3 +145,8 @@ def test_what_there_is_not_is_refused() -> None:
     name = next(name for name in NAMES if below.estimate(name).sum() <= 0)
     with pytest.raises(WorkloadError, match="no quantiles"):
         below.quantile(0.5, estimate=name)
+
+
+def test_a_branching_beyond_all_bins_joins_them_at_once() -> None:
+    for branching in (9, 10**23):
+        assert Tree.balanced(8, branching).levels == Tree.balanced(8, 8).levels

@@ -123,6 +123,33 @@ def test_a_killed_release_goes_on_and_pays_nothing_more(tmp_path: Path) -> None:
                 grown(torn, 4)
 
 
+@pytest.mark.parametrize(("failing", "left"), [("prefixes", []), ("measurement", ["v"])])
+def test_a_disk_that_is_full_before_the_charge_leaves_no_file(failing: str, left: list[str], tmp_path: Path) -> None:
+    """And leaves one in which a charge stands: values may have been drawn."""
+    usual = FileJournal.append
+
+    def full(self: FileJournal, entry: dict[str, Any], *, wait: bool = True) -> None:
+        if entry["kind"] == failing:
+            raise ReleaseFolderError("the disk is full")
+        usual(self, entry, wait=wait)
+
+    with mock.patch.object(FileJournal, "append", full), pytest.raises(ReleaseFolderError, match="full"):
+        begun(tmp_path / "v")
+    assert [one.name for one in tmp_path.iterdir()] == left
+
+
+def test_another_release_into_the_same_file_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both find no file; the slower one is refused, and removes nothing."""
+    begun(tmp_path / "v")
+    before = (tmp_path / "v").read_bytes()
+    monkeypatch.setattr("dpopt.synopses.histograms.prefixes.check_new", lambda _: None)
+    for content in (before, b""):
+        (tmp_path / "v").write_bytes(content)
+        with pytest.raises(ReleaseFolderError, match="exists already"):
+            begun(tmp_path / "v")
+        assert (tmp_path / "v").read_bytes() == content
+
+
 def test_values_that_could_not_be_written_are_not_handed_out_and_not_drawn_again(tmp_path: Path) -> None:
     begun(tmp_path / "v", 2)
     usual = FileJournal.append
@@ -197,7 +224,7 @@ def test_other_bins_and_other_files_are_refused(tmp_path: Path) -> None:
     for call in (Prefixes.read, lambda file: grown(file, 3)):
         with pytest.raises(TranscriptError):
             call(tmp_path / "w")
-        with pytest.raises(TranscriptError):
+        with pytest.raises((TranscriptError, ReleaseFolderError), match="there is no"):
             call(tmp_path / "none")
     with pytest.raises(ReleaseFolderError, match="exists already"):
         begun(tmp_path / "v", 2)

@@ -181,14 +181,7 @@ def test_an_error_that_is_not_proven_is_refused_with_sufficient_numbers() -> Non
         plan_intervals(256, Budget(1e-9, 0.0, None, Accountant.PURE), 20_000, error=0.001)
 
 
-def test_plans_are_read_back() -> None:
-    for plan in (
-        plan_intervals(256, PURE, 5_000),
-        plan_intervals(256, RHO, 5_000, relation=REPLACE),
-        plan_split((16, 8), PURE, 5_000),
-        plan_split((16, 8), RHO, 5_000, relation=REPLACE),
-    ):
-        assert type(plan).from_json(plan.to_json()) == plan
+def test_plans_of_earlier_versions_are_read_and_damaged_ones_are_not() -> None:
     line = plan_intervals(256, PURE, 5_000).to_json()
     assert IntervalPlan.from_json({**line, "atom": 7}).to_json() == line  # as earlier versions wrote it
     for changed, message in (
@@ -203,7 +196,7 @@ def test_plans_are_read_back() -> None:
         with pytest.raises(PlanError, match=message):
             IntervalPlan.from_json({**line, **changed})
     split = plan_split((16, 8), PURE, 5_000).to_json()
-    with pytest.raises(PlanError, match="increasing numbers that end with"):
+    with pytest.raises(PlanError, match="expected increasing ones from"):
         SplitPlan.from_json({**split, "mass_depths": [1], "mass_scales": [1.0]})
 
 

@@ -19,7 +19,7 @@ from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
 from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.release_histogram import release_histogram
-from dpopt.synopses.intervals.interval_plan import plan_intervals
+from dpopt.synopses.intervals.interval_plan import IntervalPlan, plan_intervals
 from dpopt.synopses.intervals.joined_bins import join_bins, write_joined
 from dpopt.synopses.intervals.partition import Partition
 from dpopt.synopses.intervals.partition_release import PartitionRelease, synthetic_cells, write_boxes, write_records
@@ -53,7 +53,8 @@ def boxes(relation: NeighbouringRelation = ADD_REMOVE, budget: Budget = PURE) ->
 
 def test_without_noise_intervals_end_where_the_threshold_is_reached() -> None:
     released = intervals()
-    counts, threshold = column(), released.plan.aim
+    assert isinstance(released.plan, IntervalPlan)
+    counts, threshold = column(), released.plan.threshold
     start, expected = 0, [0, counts.size - 1]
     for _ in range(5):
         reached = np.flatnonzero(np.cumsum(counts[start:]) >= threshold)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from math import comb, log, sqrt
 from typing import Any
@@ -136,19 +135,10 @@ def test_noise_of_any_size_has_room(budget: float, gaussian: bool) -> None:
     assert asked.allows([figures.measurement().charge(BITS, REPLACE)])
 
 
-def test_a_plan_survives_json() -> None:
-    for kind in ("mixed, sets", "bits, positive, powers", "table"):
-        for budget in (PURE, RHO):
-            figures = plan_sanitizer(FAMILIES[kind], budget, size=10).figures
-            again = decode(SanitizerFigures, json.loads(json.dumps(encode(figures))), "figures")
-            assert encode(again) == encode(figures)
-            assert again.measurement() == figures.measurement()
-
-
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"size": 0}, PlanError, "found 0 records"),
+        ({"size": 0}, PlanError, "number of records .* found 0"),
         ({"budget": Budget(1.0, 1e-9, None, Accountant.GDP)}, PlanError, "has no figure for the noise"),
         ({"budget": Budget(1e-15, 0.0, None, Accountant.PURE)}, (PlanError, AccountingError), "budget"),
         ({"family": symmetric(UNIVERSES["bits, positive"], SETS, (0.0, 0.0))}, PlanError, "all coefficients"),

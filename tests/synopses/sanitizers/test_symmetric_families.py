@@ -12,10 +12,10 @@ from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.errors import PolynomialError, WorkloadError
 from dpopt.polynomials.coefficient_budgets import least_coefficients
+from dpopt.polynomials.comparison import binomial_sensitivity, monomial_sensitivity
 from dpopt.polynomials.constructions import chebyshev_polynomial
 from dpopt.polynomials.minimax import best_polynomial
 from dpopt.polynomials.polynomial import Polynomial
-from dpopt.polynomials.sensitivities import binomial_sensitivity, monomial_sensitivity
 from dpopt.polynomials.targets import Target
 from dpopt.queries.conjunctions.literals import ChosenLiterals
 from dpopt.queries.conjunctions.monomials import POWERS, SETS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 from typing import Any
 
@@ -12,15 +11,22 @@ import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PolynomialError, PrivateDataError, SchemaError, TranscriptError, WorkloadError
-from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer, best_mixed_answer
 from dpopt.queries.conjunctions.literals import ChosenLiterals
-from dpopt.synopses.summaries import budget_spread
-from dpopt.synopses.summaries import summary as summary_module
 from dpopt.synopses.summaries.release_summary import release_summary, summary
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan
 from tests.exact_summary_loss import tiny_plan
-from tests.synopses.summaries.tiny_summaries import CONDITIONS, PRIVACY, PURE, RHO, SCHEMA, Asked, silent, true_share
+from tests.synopses.summaries.tiny_summaries import (
+    CONDITIONS,
+    PRIVACY,
+    PURE,
+    RHO,
+    SCHEMA,
+    Asked,
+    remember_polynomials,
+    silent,
+    true_share,
+)
 from tests.tiny_runs import ADD_REMOVE, REPLACE, Table, bits_schema, dataset_of, universe
 
 EVERY, POSITIVE = (ChosenLiterals.of(SCHEMA, None, which) for which in ("all", "positive"))
@@ -36,24 +42,7 @@ QUERIES: list[tuple[Asked, ...]] = [
 
 @pytest.fixture(autouse=True)
 def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each polynomial be searched once: it depends on the plan and the query alone."""
-
-    @cache
-    def known(target: Any, deviations: tuple[float, ...], zeta: float) -> AnswerPolynomial:
-        return best_answer(target, np.array(deviations), zeta)
-
-    @cache
-    def known_mixed(target: Any, deviations: Any, zeta: float) -> AnswerPolynomial:
-        return best_mixed_answer(target, np.array(deviations), zeta)
-
-    monkeypatch.setattr(
-        budget_spread, "best_answer", lambda target, u, zeta, solver=None: known(target, tuple(u.tolist()), zeta)
-    )
-    monkeypatch.setattr(
-        summary_module,
-        "best_mixed_answer",
-        lambda target, u, zeta, solver=None: known_mixed(target, tuple(map(tuple, u.tolist())), zeta),
-    )
+    remember_polynomials(monkeypatch)
 
 
 def predicates(conditions: int) -> Iterator[str]:

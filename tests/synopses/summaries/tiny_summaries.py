@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+import pytest
 
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
+from dpopt.models.polynomials.answer_polynomial import AnswerPolynomial, best_answer, best_mixed_answer
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.synopses.summaries import budget_spread
+from dpopt.synopses.summaries import summary as summary_module
 from dpopt.synopses.summaries.summary import Summary
 from dpopt.synopses.summaries.summary_plan import SummaryPlan
 from tests.exact_summary_loss import counted
@@ -66,3 +72,25 @@ def true_share(table: Sequence[Record], query: Sequence[Asked], predicate: str, 
     least = needed(predicate, len(query))
     satisfied = [record for record in table if sum(record[one.attribute] in one.codes for one in query) >= least]
     return len(satisfied) / size
+
+
+@cache
+def _searched(target: Any, deviations: tuple[float, ...], zeta: float) -> AnswerPolynomial:
+    return best_answer(target, np.array(deviations), zeta)
+
+
+@cache
+def _searched_mixed(target: Any, deviations: Any, zeta: float) -> AnswerPolynomial:
+    return best_mixed_answer(target, np.array(deviations), zeta)
+
+
+def remember_polynomials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each polynomial be searched once by all tests: it depends on the plan and the query alone."""
+    monkeypatch.setattr(
+        budget_spread, "best_answer", lambda target, u, zeta, solver=None: _searched(target, tuple(u.tolist()), zeta)
+    )
+    monkeypatch.setattr(
+        summary_module,
+        "best_mixed_answer",
+        lambda target, u, zeta, solver=None: _searched_mixed(target, tuple(map(tuple, u.tolist())), zeta),
+    )

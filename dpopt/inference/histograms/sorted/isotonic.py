@@ -1,7 +1,7 @@
 """Nondecreasing sequences nearest to noisy ones: sorted counts after inference.
 
-Problem (models/isotonic_regression, IR-1 to IR-4): minimize sum_k w_k (s_k - y_k)^2, or sum_k w_k |s_k - y_k|, over s_1
-<= ... <= s_n with lower <= s_k <= upper and, if it is known, sum_k s_k = total.
+Problem (models/isotonic_regression, IR-1 to IR-4): minimize sum_k w_k (s_k - y_k)^2 over s_1 <= ... <= s_n with
+lower <= s_k <= upper and, if it is known, sum_k s_k = total.
 
 Without bounds and total the squares are least where neighbours that fall are pooled into blocks of one level, their
 mean. The same blocks serve for every threshold: {k : s_k >= c} is the suffix along which sum w_k (c - y_k) is least.
@@ -38,16 +38,8 @@ def isotonic(
 ) -> NDArray[np.float64]:
     """Return the nondecreasing sequence (n,) of least weighted squared distance to the values (n,).
 
-    Parameters
-    ----------
-    values : (n,)
-        y, finite, n >= 1.
-    weights : (n,), optional
-        w > 0: one over the variance of each value's noise. Equal if left out.
-    total
-        What the entries must add up to. It holds up to rounding errors.
-    breaks
-        Positions at which another sequence begins: the entry there may be below the one before it.
+    Weights, above 0, are one over the variance of each value's noise; equal if left out. The entries add up to `total`,
+    up to rounding errors. At `breaks` another sequence begins: the entry there may be below the one before it.
     """
     from scipy.optimize import brentq
 
@@ -78,36 +70,6 @@ def isotonic(
     )
 
 
-def isotonic_median(
-    values: ArrayLike,
-    *,
-    weights: ArrayLike | None = None,
-    lower: float | None = None,
-    upper: float | None = None,
-    breaks: Sequence[int] = (),
-) -> NDArray[np.float64]:
-    """Return a nondecreasing sequence (n,) of least weighted absolute differences: most likely under Laplace noise.
-
-    Where several are best they lie between a smallest and a largest, found in n log n steps; returned is the middle of
-    the two, half up if all values are whole, which is optimal too. Whole values (and bounds) hence give whole numbers.
-    Parameters and errors as in `isotonic`.
-    """
-    from dpopt.inference.histograms.sorted.kernels import least_medians
-
-    noisy, heft = checked(values, weights)
-    least, most = checked_bounds(lower, upper)
-
-    def medians(part: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        high: NDArray[np.float64] = -least_medians(-part[::-1], np.ascontiguousarray(weights[::-1]))[::-1]
-        return (least_medians(part, weights) + high) / 2
-
-    middle: NDArray[np.float64] = np.concatenate([medians(*part) for part in _parts(noisy, heft, breaks)])
-    if np.array_equal(noisy, np.floor(noisy)):
-        middle = np.floor(middle + 0.5)
-    found: NDArray[np.float64] = np.clip(middle, least, most)
-    return found
-
-
 def checked(values: ArrayLike, weights: ArrayLike | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return values and weights (n,) as float64; ProgramError if they are no such."""
     noisy = np.ascontiguousarray(values, dtype=np.float64)
@@ -136,16 +98,9 @@ def whole_bounds(lower: float | None, upper: float | None) -> tuple[float, float
     return float(np.ceil(least)), float(np.floor(most))
 
 
-def _parts(
-    values: NDArray[np.float64], weights: NDArray[np.float64], breaks: Sequence[int]
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return values and weights of each sequence."""
-    return list(zip(np.split(values, breaks), np.split(weights, breaks), strict=True))
-
-
 def _pooled(values: NDArray[np.float64], weights: NDArray[np.float64], breaks: Sequence[int]) -> NDArray[np.float64]:
     """Return the levels, (n,)."""
     from scipy.optimize import isotonic_regression
 
-    parts = _parts(values, weights, breaks)
+    parts = zip(np.split(values, breaks), np.split(weights, breaks), strict=True)
     return np.concatenate([isotonic_regression(part, weights=heft).x for part, heft in parts])

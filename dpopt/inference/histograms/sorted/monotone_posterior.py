@@ -83,14 +83,9 @@ def monotone_posterior(
 ) -> NDArray[np.float64]:
     """Return the posterior means of the sorted counts behind noisy ones, (n,), nondecreasing.
 
-    Parameters
-    ----------
-    values : (n,)
-        Noisy values, in the order of the true counts from the smallest to the largest: noise was added after sorting.
-    distribution, scale
-        The noise, independent for each value: P(k) proportional to exp(-abs(k) / scale), or to exp(-k^2 / (2 scale^2)).
-    lower, upper
-        Public bounds of the counts; for degrees in a graph on n nodes 0 and n - 1.
+    Values (n,) stand in the order of the true counts, as noise was added after sorting: independent, P(k) proportional
+    to exp(-abs(k) / scale), or to exp(-k^2 / (2 scale^2)). Bounds of the counts are public; for degrees in a graph on n
+    nodes 0 and n - 1.
     """
     noisy, _ = checked(values, None)
     if distribution not in {"discrete Laplace", "discrete Gaussian"}:

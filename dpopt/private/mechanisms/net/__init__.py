@@ -2,7 +2,6 @@
 
 | file | what it holds |
 |---|---|
-| net_draw.py | the draw of a database, or of a candidate |
 | net_distribution.py | the multisets that are selected from, and their exact distribution |
 | net_boxes.py, net_kernels.py | exact draws by branch and bound; weights however small |
 """

@@ -1,4 +1,4 @@
-"""An exact draw from the net mechanism over multisets by branch and bound: no multiset need be listed.
+"""Exact draws from the net mechanism: from a list of distances, and over multisets by branch and bound, none listed.
 
 Every multiset lies in exactly one of a set of boxes, low <= n <= high. Of each box a lower bound on the distances in it
 is known, so an upper bound on the weights. One round:
@@ -10,7 +10,11 @@ is known, so an upper bound on the weights. One round:
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,29 +67,18 @@ class BoxSampler(StaysHere):
 
     Source of the bounds: weak duality; of the draw: Dymetman, Bouchard and Carter 2012, "The OS* algorithm".
 
-    Parameters
-    ----------
-    multisets : Multisets
-        What is drawn from. Public.
-    targets : (k,) int64 array
-        m times the exact count of each query. Private.
-    size : int
-        Public size: the distance of a multiset n is max_q |targets_q - size (answers n)_q|.
-    distribution : NetDistribution
-        The weight of a distance.
-
-    Attributes
-    ----------
-    rounds, boxes : int
-        How many rounds were played and boxes are held. Private: they depend on the records.
+    The `targets` (k,), private, are m times the exact count of each query, and `size` is public: the distance of a
+    multiset n is max_q |targets_q - size (answers n)_q|. How many `rounds` were played and `boxes` are held is private,
+    too: they depend on the records.
     """
 
     def __init__(
         self, multisets: Multisets, targets: _Counts, *, size: int, distribution: NetDistribution, source: RandomWords
     ) -> None:
+        from dpopt.private.mechanisms.net.net_kernels import Net
+
         elements, records = multisets.elements, multisets.records
-        self._answers = multisets.answers
-        self._records, self._size, self._targets = records, size, targets
+        self._net = Net(multisets.answers, targets, size, records)
         self._distribution, self._source = distribution, source
         largest = max(int(np.abs(targets).max()), size * records, 1)
         self._scale = min(_LARGEST_SCALE, float(_LARGEST_SUM // (2 * largest)))
@@ -122,9 +115,9 @@ class BoxSampler(StaysHere):
             self.rounds += 1
             place = self._sums.find(whole_below(self._sums.total, self._source))
             box = self._boxes[place]
-            number = int(sizes(box.low, box.high, self._records, self._table))
-            member(box.low, box.high, self._records, self._table, whole_below(number, self._source), found)
-            reached = int(distance(self._answers, self._targets, self._size, found))
+            number = int(sizes(box.low, box.high, self._net.total, self._table))
+            member(box.low, box.high, self._net.total, self._table, whole_below(number, self._source), found)
+            reached = int(distance(self._net, found))
             if reached < box.bound:
                 raise ProgramError("a bound of the net mechanism does not hold; please report this")
             if whole_below(self._distribution.weight(box.bound), self._source) < self._distribution.weight(reached):
@@ -137,7 +130,7 @@ class BoxSampler(StaysHere):
         from dpopt.private.mechanisms.net.net_kernels import cut
 
         box = self._boxes[place]
-        along = cut(box.low, box.high, self._answers, box.multipliers)
+        along = cut(box.low, box.high, self._net.answers, box.multipliers)
         middle = self._middle(box, int(along))
         high, low = box.high.copy(), box.low.copy()
         high[along], low[along] = middle, middle + 1
@@ -152,24 +145,23 @@ class BoxSampler(StaysHere):
         """Return about the mean count of an element in a box: its part of the records that the lower ends leave over."""
         low, high = int(box.low[along]), int(box.high[along])
         least, most = int(box.low.sum()), int(box.high.sum())
-        return min(high - 1, low + (self._records - least) * (high - low) // (most - least))
+        return min(high - 1, low + (self._net.total - least) * (high - low) // (most - least))
 
     def _bounded(self, low: _Counts, high: _Counts, multipliers: NDArray[np.float64], parent: int, steps: int) -> _Box:
         """Return a box with the best bound known: its parent's, that of one query, and that of multipliers."""
         from dpopt.private.mechanisms.net.net_kernels import certified_bound, improve, interval_bound, tighten
 
-        tighten(low, high, self._records)
-        public = (low, high, self._records, self._answers, self._targets, self._size)
-        moved = multipliers.copy()
-        improve(*public, moved, steps)
-        bound = max(parent, int(interval_bound(*public)), int(certified_bound(*public, moved, self._scale)))
+        tighten(low, high, self._net.total)
+        box, moved = (low, high, self._net), multipliers.copy()
+        improve(*box, moved, steps)
+        bound = max(parent, int(interval_bound(*box)), int(certified_bound(*box, moved, self._scale)))
         return _Box(low, high, moved, bound)
 
     def _rate(self, box: _Box) -> int:
         """Return the number of multisets of a box times the bound on their weight."""
         from dpopt.private.mechanisms.net.net_kernels import sizes
 
-        return int(sizes(box.low, box.high, self._records, self._table)) * self._distribution.weight(box.bound)
+        return int(sizes(box.low, box.high, self._net.total, self._table)) * self._distribution.weight(box.bound)
 
 
 class _Sums:
@@ -208,3 +200,70 @@ class _Sums:
         for node in range(self._capacity - 1, 0, -1):
             nodes[node] = nodes[2 * node] + nodes[2 * node + 1]
         self._nodes = nodes
+
+
+MOST_LISTED = 1 << 17
+"""Up to this number of multisets all are listed, with a running time that hardly depends on the records."""
+
+_AT_ONCE = 1 << 14
+
+
+def draw_listed(distances: NDArray[np.int64], weight: Callable[[int], int], source: RandomWords) -> int:
+    """Return the place of a candidate, with probability exactly proportional to the weight of its distance.
+
+    `distances` (K,) are private; `weight` gives whole numbers.
+    """
+    values, places, numbers = np.unique(distances, return_inverse=True, return_counts=True)
+    weights = [weight(value) for value in values.tolist()]
+    ends = list(accumulate(each * number for each, number in zip(weights, numbers.tolist(), strict=True)))
+    point = whole_below(ends[-1], source)
+    group = bisect_right(ends, point)
+    rank = (point - (ends[group - 1] if group else 0)) // weights[group]
+    return int(np.flatnonzero(places == group)[rank])
+
+
+def draw_multiset(
+    multisets: Multisets, targets: NDArray[np.int64], *, size: int, distribution: NetDistribution, source: RandomWords
+) -> NDArray[np.int64]:
+    """Return the counts (A,) of a multiset, with probability exactly proportional to the weight of its distance.
+
+    Up to 2^17 multisets are listed, more are searched by branch and bound; which of the two depends on public numbers,
+    and the distribution is the same. Privacy: E8, E9 in docs/privacy.
+    """
+    if multisets.number > MOST_LISTED:
+        return BoxSampler(multisets, targets, size=size, distribution=distribution, source=source).draw()
+    return multiset_of(multisets, draw_listed(all_distances(multisets, targets, size), distribution.weight, source))
+
+
+def all_distances(multisets: Multisets, targets: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return the distance max_q |targets_q - size (answers n)_q| of every multiset n, in their order."""
+    from dpopt.private.mechanisms.net.net_kernels import Net, distances, sizes
+
+    low, high, table = _whole(multisets)
+    sizes(low, high, multisets.records, table)
+    found, net = np.empty(multisets.number, dtype=np.int64), Net(multisets.answers, targets, size, multisets.records)
+    for part in range(ceil(len(found) / _AT_ONCE)):
+        first = part * _AT_ONCE
+        distances(net, table, first, found[first : first + _AT_ONCE])
+    return found
+
+
+def multiset_of(multisets: Multisets, rank: int) -> NDArray[np.int64]:
+    """Return the counts (A,) of the multiset of a rank, from 0."""
+    from dpopt.private.mechanisms.net.net_kernels import member, sizes
+
+    low, high, table = _whole(multisets)
+    sizes(low, high, multisets.records, table)
+    counts = np.empty(multisets.elements, dtype=np.int64)
+    member(low, high, multisets.records, table, rank, counts)
+    return counts
+
+
+def _whole(multisets: Multisets) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the box of all multisets, and room for its table of sizes."""
+    elements, records = multisets.elements, multisets.records
+    return (
+        np.zeros(elements, dtype=np.int64),
+        np.full(elements, records, dtype=np.int64),
+        np.empty((elements + 1, records + 1), dtype=np.uint64),
+    )

@@ -8,18 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from math import comb
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.arrays import frozen
+from dpopt.constraints import Whole, constrain
 from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import RandomWords
 
 BITS = 128
-
 MOST_DEPTH = 20_000
-
 _DIGITS = 100
 
 
@@ -40,14 +39,8 @@ class NetDistribution:
 
     Checked by `tests/private/test_net_distribution.py` against rational arithmetic written apart from this file.
 
-    Parameters
-    ----------
-    range_ : Decimal
-        Range of the mechanism, an exact decimal: its epsilon, without the slack of the sampler.
-    spread : int
-        Largest minus smallest change of the distances over the candidates, for any two neighbours; at least 1.
-    clamp : int
-        Largest distance that is told apart; larger ones count as `clamp`. Public.
+    The `range_` is the epsilon of the mechanism without the slack of the sampler, `spread` the largest minus the smallest
+    change of the distances over the candidates, for any two neighbours; distances above `clamp`, public, count as it.
     """
 
     __slots__ = ("_known", "_log_of_two", "_rate", "clamp", "depth")
@@ -109,11 +102,7 @@ def _context() -> Context:
 
 
 MOST_MULTISETS = 2**62
-
-MOST_RECORDS = 1_000
-
-MOST_ELEMENTS = 4_096
-
+MOST_RECORDS, MOST_ELEMENTS = 1_000, 4_096
 LARGEST_TARGET = 2**50
 
 
@@ -123,19 +112,15 @@ class Multisets:
 
     answers: NDArray[np.int8]
     """Shape (k, A). Value of each of k queries on each of A elements, 0 or 1. Public."""
-    records: int
-    """How many elements m a multiset has, from 1 to 1,000."""
+    records: Annotated[int, Whole("the number of records of a small database", most=MOST_RECORDS)]
+    """How many elements m a multiset has."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "answers", frozen(self.answers, np.int8))
+        constrain(self, PlanError)
         if self.answers.ndim != 2 or 0 in self.answers.shape:
             raise PlanError(f"answers of queries on elements form a matrix, found the shape {self.answers.shape}")
         if np.any((self.answers != 0) & (self.answers != 1)):
             raise PlanError("the value of a query on an element is 0 or 1; found another number")
-        if type(self.records) is not int or not 1 <= self.records <= MOST_RECORDS:
-            raise PlanError(
-                f"a small database has 1 to {MOST_RECORDS:,} records, found {self.records!r}; name another number"
-            )
         if self.elements > MOST_ELEMENTS:
             raise PlanError(
                 f"a small database is drawn over at most {MOST_ELEMENTS:,} elements, found {self.elements:,}"

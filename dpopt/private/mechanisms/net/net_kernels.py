@@ -7,12 +7,23 @@ only.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.compilation import copy_into, heap, kernel, take_largest
 
 Counts = NDArray[np.int64]
+
+
+class Net(NamedTuple):
+    """What multisets of `total` elements answer, (k, A), 0 or 1 each, the targets (k,) of the queries, the public size."""
+
+    answers: NDArray[np.int8]
+    targets: Counts
+    size: int
+    total: int
 
 
 @kernel
@@ -73,15 +84,9 @@ def tighten(low: Counts, high: Counts, total: int) -> bool:
 
 
 @kernel
-def distance(answers: NDArray[np.int8], targets: Counts, size: int, counts: Counts) -> np.int64:
-    """Return the largest |target - size * answer| over the queries, the answers on a multiset being whole counts.
-
-    Parameters
-    ----------
-    answers : (k, A) int8
-        Value of each query on each element, 0 or 1.
-    targets : (k,) int64
-    """
+def distance(net: Net, counts: Counts) -> np.int64:
+    """Return the largest |target - size * answer| over the queries, the answers on a multiset being whole counts."""
+    answers, targets, size, _ = net
     largest = np.int64(0)
     for q in range(len(targets)):
         held = np.int64(0)
@@ -92,29 +97,20 @@ def distance(answers: NDArray[np.int8], targets: Counts, size: int, counts: Coun
 
 
 @kernel
-def distances(
-    answers: NDArray[np.int8],
-    targets: Counts,
-    size: int,
-    total: int,
-    table: NDArray[np.uint64],
-    first: int,
-    found: Counts,
-) -> None:
+def distances(net: Net, table: NDArray[np.uint64], first: int, found: Counts) -> None:
     """Write the distances of the multisets of ranks first, first + 1, ... of the full box into `found`."""
-    elements = answers.shape[1]
+    elements, total = net.answers.shape[1], net.total
     low, high = np.zeros(elements, dtype=np.int64), np.full(elements, total, dtype=np.int64)
     counts = np.empty(elements, dtype=np.int64)
     for place in range(len(found)):
         member(low, high, total, table, first + place, counts)
-        found[place] = distance(answers, targets, size, counts)
+        found[place] = distance(net, counts)
 
 
 @kernel
-def interval_bound(
-    low: Counts, high: Counts, total: int, answers: NDArray[np.int8], targets: Counts, size: int
-) -> np.int64:
+def interval_bound(low: Counts, high: Counts, net: Net) -> np.int64:
     """Return a lower bound on the distances in a box: the best by one query alone (SD-5). Exact for one multiset."""
+    answers, targets, size, total = net
     least, most = low.sum(), high.sum()
     bound = np.int64(0)
     for q in range(len(targets)):
@@ -156,16 +152,7 @@ def _fill(low: Counts, high: Counts, total: int, reward: NDArray[np.number], cou
 
 
 @kernel
-def certified_bound(
-    low: Counts,
-    high: Counts,
-    total: int,
-    answers: NDArray[np.int8],
-    targets: Counts,
-    size: int,
-    multipliers: NDArray[np.float64],
-    scale: float,
-) -> np.int64:
+def certified_bound(low: Counts, high: Counts, net: Net, multipliers: NDArray[np.float64], scale: float) -> np.int64:
     """Return a lower bound on the distances in a box by weak duality, for any multipliers; in exact integers (SD-6).
 
     With Y the multipliers times `scale`, rounded to whole numbers, and |Y| the sum of their sizes::
@@ -175,6 +162,7 @@ def certified_bound(
     and the maximum of a linear function over a box with a fixed sum is found by filling the best elements first.
     Nothing is rounded but the quotient, upwards, since distances are whole numbers.
     """
+    answers, targets, size, total = net
     queries, elements = answers.shape
     whole = np.empty(queries, dtype=np.int64)
     value, norm = np.int64(0), np.int64(0)
@@ -195,21 +183,13 @@ def certified_bound(
 
 
 @kernel
-def improve(
-    low: Counts,
-    high: Counts,
-    total: int,
-    answers: NDArray[np.int8],
-    targets: Counts,
-    size: int,
-    multipliers: NDArray[np.float64],
-    steps: int,
-) -> None:
+def improve(low: Counts, high: Counts, net: Net, multipliers: NDArray[np.float64], steps: int) -> None:
     """Move multipliers (k,), of l1 norm at most 1, by subgradient steps towards the best Lagrangian bound, in place.
 
     Maximizes min over the box of sum_q y_q (t_q - size (Q n)_q) over the l1 ball, with Polyak's step length towards
     halfway between the bound and the best distance met. Floating point: only the choice of multipliers depends on it.
     """
+    answers, targets, size, total = net
     queries, elements = answers.shape
     current, kept = multipliers.copy(), multipliers.copy()
     reward = np.empty(elements, dtype=np.float64)

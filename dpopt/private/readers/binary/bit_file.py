@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.errors import PrivateDataError, SchemaError
-from dpopt.files.written_files import whole_file
+from dpopt.files.written_files import check_replaceable, whole_file
 from dpopt.private.readers.table_sources import WatchedFiles
 from dpopt.private.tables.closed import Closed
 from dpopt.private.tables.dataset import AnyQueries, PrivateDataset, Progress
@@ -57,19 +57,14 @@ def write_bit_file(path: str | os.PathLike[str], rows: int, columns: Iterable[ND
     3
     """
     words = _words_of(rows)
-    try:
-        with whole_file(path, private=True) as stream:
-            stream.write(bytes(_HEAD.size))
-            number = 0
-            for number, packed in _packed_columns(rows, columns):  # noqa: B007  # the last one is how many there are
-                stream.write(packed.data)
-            stream.seek(0)
-            stream.write(_HEAD.pack(MARK, _VERSION, _HEAD.size, rows, number, words))
-    except OSError as problem:
-        raise PrivateDataError(
-            f"the bit file cannot be written to {os.fspath(path)!r}: {problem.strerror or problem}; choose a folder "
-            f"that exists, can be written and has room"
-        ) from problem
+    check_replaceable(path, MARK.lower(), "bit file")
+    with whole_file(path, private=True) as stream:
+        stream.write(bytes(_HEAD.size))
+        number = 0
+        for number, packed in _packed_columns(rows, columns):  # noqa: B007  # the last one is how many there are
+            stream.write(packed.data)
+        stream.seek(0)
+        stream.write(_HEAD.pack(MARK, _VERSION, _HEAD.size, rows, number, words))
     return number
 
 

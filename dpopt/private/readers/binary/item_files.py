@@ -119,12 +119,8 @@ def read_baskets(path: Path, items: Items, form: TextForm, *, total: bool = Fals
     """Return the columns of baskets. Every line is a record: an empty line is one without items.
 
     Items are numbers or names. The same item twice in a basket counts once. A file is gzip if its name ends with .gz.
-
-    Parameters
-    ----------
-    total
-        Whether what is no item is left out of its record, and a line that cannot be read is a record without items. The
-        file may then hold no line at all.
+    With `total`, what is no item is left out of its record, and a line that cannot be read is a record without items;
+    the file may then hold no line at all.
     """
     upto, found = [np.zeros(1, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]  # items up to each line; their columns
     unknown, malformed = _Unknown(path.name, items), Malformed("items")
@@ -160,16 +156,10 @@ def read_pairs(
 
     Users are any texts; items are numbers or names. Blank lines are skipped. A pair that stands there twice is one.
 
-    Parameters
-    ----------
-    pair_columns
-        Which columns of the file, from 1, hold user and item; None where there are two.
-    header
-        Whether the first line holds the names of the file's columns; all lines then have as many. Without one, all
-        lines have two columns, or with `pair_columns` at least those.
-    total
-        Whether what is no item is left out of its record, and a line that cannot be read, or has no user, of all of
-        them. There may then be no record at all.
+    `pair_columns` are the columns of the file, from 1, that hold user and item; None where there are two. If the first
+    line holds the names of the columns (`header`), all lines have as many; else two, or with `pair_columns` at least
+    those. With `total`, what is no item is left out of its record, and a line that cannot be read, or has no user, of
+    all of them; there may then be no record at all.
     """
     import pyarrow as pa
 

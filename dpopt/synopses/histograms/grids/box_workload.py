@@ -61,7 +61,14 @@ class BoxWorkload:
         return cls(shape, tuple(names), np.array(rows), relative=True)
 
     def program(
-        self, levels: list[Level], *, amount: float, sensitivity: int, gaussian: bool, known_total: bool
+        self,
+        levels: list[Level],
+        *,
+        amount: float,
+        sensitivity: int,
+        gaussian: bool,
+        known_total: bool,
+        least: float = 0.0,
     ) -> LevelProgram:
         """Return the program that spreads a budget over these levels; with `known_total` the whole grid varies no more.
 
@@ -75,7 +82,7 @@ class BoxWorkload:
         blocks = np.array([2.0 ** sum(level) for level in levels])
         ones = np.ones(len(loads))
         return level_program(
-            LevelProgram(loads, blocks, informative_levels(levels, parts), ones, amount, sensitivity, gaussian),
+            LevelProgram(loads, blocks, informative_levels(levels, parts), ones, amount, sensitivity, gaussian, least),
             plain_shares(levels, self.shape) if self.relative else None,
         )
 

@@ -24,9 +24,16 @@ from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability, Solver
 from dpopt.queries.ranges.grids import Level, block_of_cells, blocks_shape, grid_heights, grid_levels
-from dpopt.synopses.histograms.counts_plan import CountsPlan, LevelNoise, OnSolved, discard, is_gaussian, noise_variance
+from dpopt.synopses.histograms.counts_plan import (
+    CountsPlan,
+    LevelNoise,
+    OnSolved,
+    check_scales,
+    discard,
+    is_gaussian,
+    noise_variance,
+)
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
-from dpopt.synopses.histograms.histogram_plan import with_single_bins
 from dpopt.synopses.histograms.in_rounds import ROUNDS, halved_level
 
 LARGEST_GRID = 2**22
@@ -41,17 +48,12 @@ that cells without records become exact more easily."""
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GridPlan(CountsPlan):
-    """The plan of a release of a histogram of several columns.
-
-    Attributes
-    ----------
-    levels : tuple of levels
-        Measured shapes of blocks, single cells first: (h, k) has blocks of 2^h by 2^k bins.
-    """
+    """The plan of a release of a histogram of several columns."""
 
     shape: tuple[int, ...]
     """Bins of each column."""
     levels: tuple[Level, ...]
+    """Measured shapes of blocks, single cells first: (h, k) has blocks of 2^h by 2^k bins."""
     rounds: bool = False
     """Whether they are measured from the largest down, and blocks with few records divided no further
     (`dpopt.synopses.histograms.in_rounds`)."""
@@ -65,7 +67,7 @@ class GridPlan(CountsPlan):
         )
         if not self.levels or any(self.levels[0]) or not fits or len(set(self.levels)) < len(self.levels):
             raise PlanError(f"found the levels {self.levels}; expected different ones up to {tops}, single cells first")
-        self.check_levels(self.levels)
+        check_scales(self.scales, self.levels)
         super().__post_init__()
 
     @property
@@ -140,11 +142,11 @@ def blocks_name(level: Level) -> str:
 def plan_grid(
     shape: tuple[int, ...],
     budget: Budget,
+    size: int | None = None,
     *,
     ranges: str = "all",
     shapes: str = "auto",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    size: int | None = None,
     modelled: bool = False,
     solver: str | Solver | None = None,
     on_solved: OnSolved = discard,
@@ -154,20 +156,12 @@ def plan_grid(
     minimize max_g (1 / r_g) sum_h c_gh / lambda_h over the parts b_h of the budget (models/level_budgets, LB-1 to LB-4,
     LB-7)
 
-    Parameters
-    ----------
-    ranges
-        "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best simple
-        strategy).
-    shapes
-        Which blocks may be measured: "cubes" (of equal sides), "rectangles" (all), "cells"; "rounds": blocks that halve
-        all columns in turn, measured from the largest down, and divided no further where they hold few records; or
-        "auto": rounds of two columns with Laplace noise, if there are several rounds, and not `modelled`; else
-        rectangles where they are predicted to be better by a fifth, else cubes.
-    modelled
-        Whether estimates that are models will be asked for, which rounds do not have.
-    solver, on_solved
-        As of `plan_blocks`.
+    `ranges` are "all" (the mean over all boxes) or "sizes:1x1,16x16,4x256" (each divided by the variance of the best
+    simple strategy); a solver and `on_solved` are as of `plan_blocks`. `shapes` are the blocks that may be measured:
+    "cubes" (of equal sides), "rectangles" (all), "cells"; "rounds": blocks that halve all columns in turn, measured
+    from the largest down, and divided no further where they hold few records; or "auto": rounds of two columns with
+    Laplace noise, if there are several rounds and no estimates that are models will be asked for (`modelled`), which
+    rounds do not have; else rectangles where they are predicted to be better by a fifth, else cubes.
     """
     check_shape(shape)
     if shapes not in SHAPES:
@@ -195,9 +189,7 @@ def _spread(
     def spread(chosen: list[Level]) -> tuple[list[Level], LevelBudgets, float]:
         levels = chosen[:-1] if noise.known_total and len(chosen) > 1 and chosen[-1] == tops else chosen
         program = workload.program(levels, **noise.program(), known_total=noise.known_total)
-        budgets = with_single_bins(
-            program, best_level_budgets(program, starting_shares(levels, workload.shape), solver)
-        )
+        budgets = best_level_budgets(program, starting_shares(levels, workload.shape), solver)
         return levels, budgets, program.objective(budgets.amounts)
 
     tops = grid_heights(workload.shape)

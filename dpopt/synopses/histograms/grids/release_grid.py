@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.bins import Bins
@@ -52,11 +52,8 @@ def grid(
     -------
     GridHistogram
         Answers by `answer("20:40,:")`, and is kept by `write(path)`.
-
-    Raises
-    ------
-    DpoptError
-        For whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote the table.
+    Raises DpoptError for whatever is wrong with the input; nothing has been spent then. `PrivateDataError` may quote
+    the table.
 
     Examples
     --------
@@ -69,19 +66,14 @@ def grid(
     True
     """
     request = Request(**keywords)
+    how: dict[str, Any] = {"ranges": ranges, "shapes": shapes, "modelled": request.solver is not None}
     return request.release_bins(
         "grid",
         table,
         schema,
         tuple(columns),
-        plan=lambda axes, budget, size: plan_grid(
-            tuple(bins.number for bins in axes),
-            budget,
-            ranges=ranges,
-            shapes=shapes,
-            relation=request.relation,
-            size=size,
-            modelled=request.solver is not None,
+        plan=lambda axes, *given: plan_grid(
+            tuple(bins.number for bins in axes), *given, relation=request.relation, **how
         ),
         measure=lambda axes: partial(release_grid, axes=axes),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, isqrt
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -13,6 +14,7 @@ from dpopt.accounting.measurements import measurement_scale
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError
 from dpopt.models.model_size import ModelSize
+from dpopt.private.curators.counting_curator import CountingCurator
 from dpopt.private.measurements.bin_measurement import BinsInUse, SortedCounts
 from dpopt.private.readers.read_edges import read_degrees
 from dpopt.private.tables.bin_counts import BinCounts
@@ -120,26 +122,18 @@ class SortedPlan(SynopsisPlan):
 def plan_sorted(
     length: int | None,
     budget: Budget,
+    size: int | None = None,
     *,
     graph: bool,
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
-    size: int | None = None,
     ranked: int | None = None,
 ) -> SortedPlan:
     """Return the plan that spends a budget on sorted counts, 5 % of it on their number where that is None.
 
-    Of degrees the largest are measured one by one, and of the others how many have each number of edges at least. One
-    without the other serves one question each: the sequence of degrees, and how many nodes have how many edges.
-
-    Parameters
-    ----------
-    length
-        The declared number of bins or nodes, those without a record included.
-    graph
-        Whether records are edges, each of which counts in two nodes.
-    ranked
-        How many of the largest degrees are measured one by one. Left out: ten times the scale of the noise, or all
-        where that is more than half of them.
+    If records are edges (`graph`), each counts in two nodes. Of degrees the largest are measured one by one, as many as
+    `ranked` (left out: ten times the scale of the noise, or all where that is more than half of them), and of the
+    others how many have each number of edges at least. One without the other serves one question each: the sequence of
+    degrees, and how many nodes have how many edges.
     """
     if length is not None and not 1 <= length <= LARGEST_DOMAIN:
         raise PlanError(f"sorted counts number 1 to {LARGEST_DOMAIN:,}, found {length:,}")
@@ -218,9 +212,7 @@ def sorted_counts(
         schema,
         () if column is None else (column,),
         counts=counts,
-        plan=lambda axes, budget, size: plan_sorted(
-            axes[0].number, budget, graph=False, relation=request.relation, size=size
-        ),
+        plan=lambda axes, *given: plan_sorted(axes[0].number, *given, graph=False, relation=request.relation),
         measure=lambda _: release_sorted,
         in_order=False,
     )
@@ -276,9 +268,7 @@ def degrees(
     return request.release(
         "degrees",
         edges,
-        lambda budget, size: plan_sorted(
-            nodes, budget, graph=True, relation=request.relation, size=size, ranked=ranked
-        ),
+        partial(plan_sorted, nodes, graph=True, relation=request.relation, ranked=ranked),
         lambda: read_degrees(edges, columns, request.reading),
         release_sorted,
         tried=None,
@@ -286,9 +276,9 @@ def degrees(
 
 
 def release_sorted(counts: BinCounts, plan: SortedPlan, **how: Unpack[Running]) -> SortedCountsRelease:
-    """Measure sorted counts as planned, and as `dpopt.synopses.release.Measure` says."""
+    """Measure sorted counts as planned (`dpopt.synopses.release.Measure`)."""
     run = Reserved.of(plan, how)
-    curator, length = run.curator(counts), plan.length
+    curator, length = run.curator(CountingCurator, counts), plan.length
     with run.stage("measuring"):
         if plan.length_measurement is not None:
             length = plan.possible_length(int(curator.measure(plan.length_measurement).values[0]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import ProgramError, TranscriptError, WorkloadError
 from dpopt.inference.histograms.sorted.degree_sequences import NearestGraphical, is_graphical, nearest_graphical
-from dpopt.inference.histograms.sorted.isotonic import isotonic, isotonic_median
+from dpopt.inference.histograms.sorted.isotonic import isotonic
 from dpopt.inference.histograms.sorted.monotone_posterior import NoiseDistribution, band, monotone_posterior
 from dpopt.inference.histograms.tree_least_squares import whole_of_total
 from dpopt.models.histograms.graphical_sequence import graphical_coefficients, graphical_sequence
-from dpopt.models.histograms.isotonic_regression import isotonic_median_regression, isotonic_regression
-from dpopt.models.model import Model
+from dpopt.models.histograms.isotonic_regression import isotonic_regression
 from dpopt.models.model_size import ModelSize, refuse_solver
-from dpopt.private.mechanisms.noise import DISCRETE_GAUSSIAN, DISCRETE_LAPLACE
 from dpopt.programs.solver import Capability, Solver
 from dpopt.releases.plan import choice
 from dpopt.synopses.histograms.counts_plan import LARGEST_SIZE, check_scales, noise_variance
@@ -43,24 +41,17 @@ class SortedEstimate(enum.Enum):
     `ISOTONIC`: the nearest nondecreasing sequence (Hay et al. 2010); assumes nothing, and serves where the noise hides
     the shape of the sequence.
 
-    `LEAST_ABSOLUTE`: the nearest by the sum of absolute differences, which is most likely under Laplace noise; assumes
-    nothing either.
-
     `ROUNDED`: the noisy counts, sorted and cut at the bounds: what the others are to be measured against.
     """
 
     POSTERIOR = "posterior"
     ISOTONIC = "isotonic"
-    LEAST_ABSOLUTE = "least-absolute"
     ROUNDED = "rounded"
 
 
 def sorted_model_sizes(length: int) -> dict[str, ModelSize]:
-    """Return kind and size of the models of this number of sorted counts."""
-    return {
-        SortedEstimate.ISOTONIC.value: ModelSize(Capability.CONVEX_QP, 4 * length),
-        SortedEstimate.LEAST_ABSOLUTE.value: ModelSize(Capability.LP, 6 * length),
-    }
+    """Return kind and size of the model of this number of sorted counts."""
+    return {SortedEstimate.ISOTONIC.value: ModelSize(Capability.CONVEX_QP, 4 * length)}
 
 
 def nearest_sequence(
@@ -69,8 +60,6 @@ def nearest_sequence(
     """Return an estimate other than the posterior, (n,), nondecreasing but at breaks, and from 0 to `largest`."""
     if estimate is SortedEstimate.ISOTONIC:
         return isotonic(noisy, lower=0, upper=largest, breaks=breaks)
-    if estimate is SortedEstimate.LEAST_ABSOLUTE:
-        return isotonic_median(noisy, lower=0, upper=largest, breaks=breaks)
     in_order = np.concatenate([np.sort(part) for part in np.split(noisy, breaks)])
     found: NDArray[np.float64] = np.clip(in_order, 0, largest).astype(np.float64)
     return found
@@ -118,7 +107,7 @@ class SortedCountsRelease(Synopsis):
     _estimated: dict[SortedEstimate, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_scales((self.scale,))
+        check_scales((self.scale,), (self.what,))
         if self.what not in {DEGREES, COUNTS} or self.noisy.ndim != 1 or not self.noisy.size:
             raise TranscriptError(
                 f"found {self.noisy.size:,} noisy {self.what}; expected degrees or counts, one at least"
@@ -151,11 +140,6 @@ class SortedCountsRelease(Synopsis):
 
     def _contents(self) -> list[str]:
         return [f"{self.size:,} {self.what}"]
-
-    @property
-    def distribution(self) -> str:
-        """The distribution of the noise."""
-        return DISCRETE_GAUSSIAN if self.gaussian else DISCRETE_LAPLACE
 
     @property
     def size(self) -> int:
@@ -245,11 +229,8 @@ class SortedCountsRelease(Synopsis):
     ) -> NearestGraphical:
         """Return the degree sequence of a graph near an estimate, with a graph that shows it.
 
-        Parameters
-        ----------
-        solver, seconds
-            Who solves GS-1 to GS-5 (models/graphical_sequences) for it, within which time; dpopt's own method if left
-            out. The bound of the squared distance is that method's either way: no solver's word.
+        A solver, within its seconds, solves GS-1 to GS-5 (models/graphical_sequences) in place of dpopt's own method.
+        The bound of the squared distance is that method's either way: no solver's word.
         """
         if self.what != DEGREES:
             raise WorkloadError(f"found {self.what}; only degrees are those of a graph")
@@ -273,15 +254,11 @@ class SortedCountsRelease(Synopsis):
         return replace(self, total=total, solved=())  # what was solved has another total
 
     def inferences(self) -> dict[str, Inference]:
-        """Return the estimates that are models: `isotonic` and `least-absolute`, which gets its total as `with_total` says."""
-        bounds: dict[str, Any] = {"lower": 0, "upper": self._most, "breaks": self._breaks}
+        """Return the estimate that is a model, `isotonic`."""
         total = self.total if self.ranked is None else None
-        made: dict[str, Callable[[], Model]] = {
-            "isotonic": partial(isotonic_regression, self._used, total=total, **bounds),
-            "least-absolute": partial(isotonic_median_regression, self._used, **bounds),
-        }
+        model = partial(isotonic_regression, self._used, lower=0, upper=self._most, total=total, breaks=self._breaks)
         return {
-            name: Inference(size, made[name], lambda found: self._in_order(found["s"]))
+            name: Inference(size, model, lambda found: self._in_order(found["s"]))
             for name, size in sorted_model_sizes(self.noisy.size).items()
         }
 
@@ -322,10 +299,10 @@ class SortedCountsRelease(Synopsis):
 def write_frequencies(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
     """Write how many bins or nodes have each count that some have; whole or not at all."""
     rows = np.column_stack(np.unique(counts, return_counts=True)).tolist()
-    write_rows(path, ["count", "frequency"], rows, "table of frequencies")
+    write_rows(path, ["count", "frequency"], rows)
 
 
 def write_sequence(counts: NDArray[np.int64], path: str | os.PathLike[str]) -> None:
     """Write sorted counts, the largest first, each with its rank from 1; whole or not at all."""
     ranks = np.arange(1, counts.size + 1)
-    write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist(), "sorted counts")
+    write_rows(path, ["rank", "count"], np.column_stack((ranks, counts[::-1])).tolist())

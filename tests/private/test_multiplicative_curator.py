@@ -9,17 +9,19 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dpopt.accounting.relations import NeighbouringRelation
-from dpopt.accounting.selections import units_per_range
+from dpopt.accounting.accountants import Accountant
+from dpopt.accounting.ledger import Budget, Ledger
+from dpopt.accounting.relations import NeighbouringRelation, once_or_twice
 from dpopt.algorithms.options import MARGINALS
 from dpopt.errors import BudgetError, PlanError, PrivateDataError
+from dpopt.private.curators.multiplicative_curator import MultiplicativeCurator
 from dpopt.private.mechanisms.randomness import SeededWords
-from dpopt.private.selections.multiplicative_scores import MarginalDistribution, SignedQueryDistribution, check_public
+from dpopt.private.selections.query_selection import QuerySelection
 from tests.exact_distribution import exp_minus, integer_weights
 from tests.exact_fem_loss import Points
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_multiplicative import CLAUSES, RoundGame, TinyRound, public_answers, tiny_plan
-from tests.tiny_runs import ADD_REMOVE, REPLACE, dataset_of
+from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, dataset_of
 
 RELATIONS = list(NeighbouringRelation)
 TABLE = ((0, 1), (1, 2), (0, 0))
@@ -32,19 +34,22 @@ def test_a_signed_query_is_selected_with_its_probability(relation: NeighbouringR
     if relation is REPLACE and rows != 2:
         return
     counts, public = np.array([0, 1, 2, 1], dtype=np.int64), np.array([0, 2_000, 700, 1_025], dtype=np.int64)
-    distribution = SignedQueryDistribution(counts, rows=rows, size=2, range_=Decimal("1.7"), relation=relation)
+    units = once_or_twice(1_024, relation)
+    distribution = QuerySelection(
+        np.arange(4), counts, queries=4, rows=rows, size=2, records=1_024, range_=Decimal("1.7"), units=units
+    )
     points = Points()
-    with mock.patch("dpopt.private.selections.multiplicative_scores.uniform_below", points.uniform_below):
+    with mock.patch("dpopt.private.selections.query_selection.uniform_below", points.uniform_below):
 
         def drawn(point: int) -> int:
             points.next = point
-            return distribution.draw(public, SeededWords(1))
+            return distribution.draw_against(public, SeededWords(1))
 
         found = points.distribution(drawn, 8)
     scores = []
     for count, answer in zip(counts.tolist(), public.tolist(), strict=True):
         scores += [1_024 * count - answer, 1_024 * (rows - count) - (1_024 * 2 - answer)]
-    weights = integer_weights(scores, Decimal("1.7"), units_per_range(1_024, relation))
+    weights = integer_weights(scores, Decimal("1.7"), units)
     assert found == [Fraction(weight, sum(weights)) for weight in weights]
 
 
@@ -78,7 +83,6 @@ def test_public_answers_that_do_not_fit_are_refused_before_anything_is_spent() -
         one.curator.select_marginal(public_answers(3), score="l1", penalties=np.zeros(3, dtype=np.int64), round=1)
     assert one.events == []
     assert one.ledger.entries == ()
-    check_public(np.array([0, 2_048]), 2, 2)
 
 
 def test_a_curator_that_selects_marginals_refuses_other_scores() -> None:
@@ -111,16 +115,17 @@ def test_under_replace_one_the_table_has_the_public_size() -> None:
     TinyRound(TABLE, tiny_plan(ADD_REMOVE), CLAUSES)
 
 
-def test_sizes_beyond_64_bits_and_ranges_beyond_the_tables_are_refused() -> None:
-    counts = np.array([1, 2], dtype=np.int64)
-    with pytest.raises(PlanError, match="64-bit"):
-        SignedQueryDistribution(counts, rows=2, size=2**41, range_=Decimal(1), relation=REPLACE)
-    with pytest.raises(PlanError, match="64-bit"):
-        MarginalDistribution(counts, np.array([0, 2]), size=2**41, range_=Decimal(1), relation=REPLACE)
-    with pytest.raises(PlanError, match="smaller step"):
-        SignedQueryDistribution(counts, rows=2, size=2, range_=Decimal(10**6), relation=REPLACE)
-    with pytest.raises(PlanError, match="smaller range"):
-        MarginalDistribution(counts, np.array([0, 2]), size=2, range_=Decimal(10**6), relation=REPLACE)
+@pytest.mark.parametrize(
+    ("whole_marginals", "size", "range_", "message"),
+    [(True, 2**41, 1, "64-bit"), (True, 2, 10**6, "smaller range"), (False, 2, 10**6, "smaller step")],
+)
+def test_sizes_beyond_64_bits_and_ranges_beyond_the_tables_are_refused(
+    whole_marginals: bool, size: int, range_: int, message: str
+) -> None:
+    how = {"range_": Decimal(range_), "scale": 1.0, "gaussian": True, "whole_marginals": whole_marginals, "size": size}
+    ledger = Ledger(Budget(None, 1e-9, 1.0, Accountant.ZCDP), ADD_REMOVE)
+    with pytest.raises(PlanError, match=message):
+        MultiplicativeCurator(dataset_of(SCHEMA, TABLE), marginals([0]), ledger, EventJournal([]), **how)  # type: ignore[arg-type]
 
 
 def test_a_measured_query_gets_noise_on_its_own_count() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from math import comb, inf, log, sqrt
 from typing import Any
@@ -15,9 +14,8 @@ from dpopt.accounting.budget import Budget
 from dpopt.accounting.ledger import Ledger
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import DpoptError, PlanError, PolynomialError, SolverUnavailableError
-from dpopt.synopses.decision_lists import list_planning
-from dpopt.synopses.decision_lists.list_plan import ListPlan
-from dpopt.synopses.decision_lists.list_planning import largest_size, plan_lists
+from dpopt.synopses.decision_lists import list_plan
+from dpopt.synopses.decision_lists.list_plan import ListPlan, largest_size, plan_lists
 from tests.synopses.summaries.tiny_summaries import PURE, RHO
 from tests.tiny_lists import family_of
 from tests.tiny_runs import ADD_REMOVE, REPLACE
@@ -26,16 +24,13 @@ from tests.tiny_runs import ADD_REMOVE, REPLACE
 @pytest.mark.parametrize("budget", [RHO, PURE])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
 @pytest.mark.parametrize("kind", ["lists", "disjunctions", "conjunctions"])
-def test_a_plan_costs_its_budget_and_is_read_back(kind: str, relation: NeighbouringRelation, budget: Budget) -> None:
+def test_a_plan_costs_its_budget(kind: str, relation: NeighbouringRelation, budget: Budget) -> None:
     plan = plan_lists(family_of(8, 4, kind), budget, size=20_000, relation=relation)
     ledger = Ledger(budget, relation)
     ledger.reserve(plan.charges())
     total = sum(charge.parameter for charge in plan.charges())
     amount = 0.1 if budget is RHO else 1.0
     assert 0.999 * amount < total <= amount
-    again = ListPlan.from_json(json.loads(json.dumps(plan.to_json())))
-    assert again.to_json() == plan.to_json()
-    assert (again.predicted, again.sizes, again.charges()) == (plan.predicted, plan.sizes, plan.charges())
     assert plan.points == 2**8
 
 
@@ -88,12 +83,12 @@ def test_the_largest_size_is_that_of_twenty_million_counts() -> None:
     assert largest_size(family_of(30, 4)) == 4
     assert largest_size(family_of(3000, 4)) == 2
     assert largest_size(family_of(30, 8), 3) == 3
-    assert sum(2**j * comb(30, j) for j in range(7)) > list_planning.MOST_COUNTED
+    assert sum(2**j * comb(30, j) for j in range(7)) > list_plan.MOST_COUNTED
 
 
 REFUSED: list[tuple[dict[str, Any], str, type[DpoptError]]] = [
-    ({"size": 0}, "found 0 rows", PlanError),
-    ({"points": 0}, "0 points", PlanError),
+    ({"size": 0}, "number of rows .* found 0", PlanError),
+    ({"points": 0}, "number of points .* found 0", PlanError),
     ({"largest": 5}, "expected 1 to 4", PlanError),
     ({"largest": 0}, "expected 1 to 4", PlanError),
     ({"budget": Budget(1.0, 1e-6, None, Accountant.GDP)}, "use 'pure' or 'zcdp'", PlanError),
@@ -110,7 +105,7 @@ def test_what_cannot_be_planned_is_refused(changed: dict[str, Any], message: str
 
 
 def test_more_conjunctions_than_are_counted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_planning, "MOST_COUNTED", 50)
+    monkeypatch.setattr(list_plan, "MOST_COUNTED", 50)
     with pytest.raises(PlanError, match="at most 50 conjunctions are counted"):
         plan_lists(family_of(6, 4), RHO, size=100, largest=2)
     assert plan_lists(family_of(6, 4), RHO, size=100_000).sizes[-1] == 1
@@ -131,12 +126,12 @@ def changed_plan(**changes: Any) -> ListPlan:
     [
         ({"sizes": (1, 2, 3)}, "from 0 on"),
         ({"sizes": (0, 1, 1, 3)}, "increasing"),
-        ({"sizes": (0, 1, 2)}, "for coefficients of 3"),
-        ({"sizes": (0, 3)}, "not counted"),
-        ({"scales": (1.0,)}, "found 1 scales for 4 sizes"),
+        ({"sizes": (0, 1, 2)}, "the last one 3"),
+        ({"sizes": (0, 3), "scales": (1.0, 1.0)}, "not counted"),
+        ({"scales": (1.0,)}, "found 1 scales for 4 levels"),
         ({"scales": (1.0, 1.0, inf, 1.0)}, "found the scale of noise"),
-        ({"size": 0}, "found 0 rows"),
-        ({"points": 0}, "0 points"),
+        ({"size": 0}, "number of rows .* found 0"),
+        ({"points": 0}, "number of points .* found 0"),
     ],
 )
 def test_plans_that_do_not_fit_together_are_refused(changes: dict[str, Any], message: str) -> None:
