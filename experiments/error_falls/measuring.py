@@ -71,6 +71,7 @@ def errors(table: Table, epsilon: float) -> list[list[float]]:
 
 
 def pair_shares(codes: NDArray[np.integer], weights: Shares | None, sizes: NDArray[np.integer]) -> Shares:
+    """Return the share of records in every cell of two columns, given their codes (n, 2)."""
     cells = np.ravel_multi_index(tuple(codes.T), tuple(sizes.tolist()))
     counts = np.bincount(cells, weights, int(np.prod(sizes))).reshape(sizes)
     return np.asarray(counts / counts.sum())
