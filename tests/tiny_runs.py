@@ -95,7 +95,7 @@ def _best(program: MaxCsp) -> tuple[NDArray[np.int32], float]:
     return records[best], float(values[best])
 
 
-def even_budgets(program: LevelProgram, *_: object) -> LevelBudgets:
+def even_budgets(program: LevelProgram, *_: object, **__: object) -> LevelBudgets:
     """Give each level of blocks the same part of a budget, so that few bins are measured in several rounds, too."""
     amounts = np.full(program.blocks.size, program.amount / program.blocks.size)
     return LevelBudgets(amounts, program.variances(amounts), None)

@@ -229,13 +229,13 @@ def test_a_setting_is_refused_before_the_table_is_opened(unopened: Path, name: s
 def test_public_inputs_are_refused_before_the_table_is_opened(unopened: Path) -> None:
     (unopened / "file").write_text("")
     other, out = Schema(SCHEMA.attributes[1:]), unopened / "out"
-    refused: list[tuple[Schema, Any, Path, type[Exception], str]] = [
+    refused: list[tuple[Schema, Any, Path, type[Exception], str | None]] = [
         (DRAFT, "marginals:2", out, SchemaError, "is a draft made from private data"),
-        (SCHEMA, "marginals:9", out, WorkloadError, ""),
+        (SCHEMA, "marginals:9", out, WorkloadError, "9-way queries were asked for"),
         (other, workload(), out, WorkloadError, "the workload was made for another schema"),
         (SCHEMA, workload(), unopened, ReleaseFolderError, "is not empty"),
         (SCHEMA, workload(), unopened / "file" / "out", ReleaseFolderError, "Not a directory"),
-        (SCHEMA, workload(), out, OpenedError, ""),
+        (SCHEMA, workload(), out, OpenedError, None),
     ]
     for schema, asked, folder, kind, message in refused:
         with pytest.raises(kind, match=message):

@@ -287,11 +287,12 @@ def test_parts_are_put_together_where_files_are_read_and_nowhere_else() -> None:
 
 def test_exact_counts_are_made_for_the_curator_alone() -> None:
     """Which has one maker for all synopses: for what is measured at once, for rounds, and for sorted counts of noisy length."""
-    assert callers("CountingCurator") == {PATH, "dpopt/releases/measured_size.py", "dpopt/releases/run.py"}
+    assert callers("CountingCurator") == {"dpopt/releases/measured_size.py", "dpopt/releases/run.py"}
     assert callers("PrefixCurator") == {PREFIXES}
-    assert callers("RoundsCurator") == {PATH}
-    assert callers("run.curator") == {SORTED}
-    assert callers("run.rounds_curator") == {ROUNDS}
+    assert callers("RoundsCurator") == set()  # the one maker is told the kind
+    searched = {"dpopt/synopses/intervals/release_intervals.py", "dpopt/synopses/optimal_count.py"}
+    assert callers("run.curator") == {SORTED, ROUNDS} | searched
+    assert callers("self.curator") == {PATH}
     assert callers("run.measured") == {*(room.path for room in ROOMS), *DRIVERS} - {SORTED}
     assert callers("coefficient_sums") == {"dpopt/private/measurements/sanitizer_sums.py"}
     exact = {path for path in FILES if any(name.endswith(".exact") for name in called(FILES[path].tree))}

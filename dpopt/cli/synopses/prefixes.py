@@ -91,7 +91,7 @@ def answer(
     confidence: shared.ConfidenceOption = 0.95,
 ) -> shared.Output:
     """Give the number of records up to each step, with errors. Costs no privacy."""
-    asked = list(range(1, made.noisy.size + 1)) if query is None else query
+    asked = list(range(1, made.rows.size + 1)) if query is None else query
     found = [made.answer(step, confidence=confidence) for step in asked]
     names = [f"{step:,}: {made.bins.label(step - 1)}" for step in asked]
     return shared.Output(
@@ -112,8 +112,8 @@ def _report(made: Prefixes, file: Path) -> None:
     from dpopt.cli.reports.reports import print_spent
 
     print_spent(made.privacy)
-    last = made.answer(made.noisy.size)
+    last = made.answer(made.rows.size)
     shared.say(
-        f"{made.noisy.size:,} of {made.plan.steps:,} steps, some {last.value:,.0f} records up to the last of them "
+        f"{made.rows.size:,} of {made.plan.steps:,} steps, some {last.value:,.0f} records up to the last of them "
         f"(standard error {last.standard_error:,.1f}); in {file}"
     )

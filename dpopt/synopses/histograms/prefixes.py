@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,30 +116,26 @@ class Prefixes(PlannedSynopsis):
     plan: PrefixPlan
     bins: Bins
     """The steps."""
-    noisy: NDArray[np.int64]  # type: ignore[assignment]  # one array, which grows
-    """Shape (t,). The noisy rows of the steps so far."""
+    noisy: tuple[NDArray[np.int64], ...]
+    """One array, (t,): the noisy rows of the steps so far."""
     privacy: Mapping[str, Any]
     """The spending, charge by charge."""
 
     def __post_init__(self) -> None:
-        if self.noisy.ndim != 1 or not self.noisy.size <= self.plan.steps == self.bins.number:
+        shapes = [one.shape for one in self.noisy]
+        if [*map(len, shapes)] != [1] or not self.rows.size <= self.plan.steps == self.bins.number:
             raise TranscriptError(
-                f"found {self.bins.number:,} bins and noisy rows of shape {self.noisy.shape}; expected {self.plan.steps:,} "
+                f"found {self.bins.number:,} bins and noisy rows of shapes {shapes}; expected {self.plan.steps:,} "
                 f"bins, and a row for each of the first ones"
             )
 
-    def noisy_arrays(self) -> tuple[NDArray[np.int64], ...]:
-        """Return the noisy rows."""
-        return (self.noisy,)
-
-    @classmethod
-    def of_parts(cls, stated: Mapping[str, Any], noisy: tuple[NDArray[np.int64], ...]) -> Self:
-        """Return the release of a statement and its noisy rows."""
-        (rows,) = noisy
-        return super().of_parts(stated, rows)  # type: ignore[arg-type]  # one array
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The noisy rows of the steps so far, (t,)."""
+        return self.noisy[0]
 
     def _contents(self) -> list[str]:
-        return [repr(self.bins.name), f"{self.noisy.size:,} of {self.plan.steps:,} steps"]
+        return [repr(self.bins.name), f"{self.rows.size:,} of {self.plan.steps:,} steps"]
 
     def _error(self) -> tuple[str, float, bool]:
         return f"counts up to each step of {self.bins.name}", float(self.deviations.max()), False
@@ -147,7 +143,7 @@ class Prefixes(PlannedSynopsis):
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """The number of records up to each step so far, (t,). Those on file never change."""
-        return prefixes_of_rows(self.noisy, self.plan.rows.weights)
+        return prefixes_of_rows(self.rows, self.plan.rows.weights)
 
     @cached_property
     def deviations(self) -> NDArray[np.float64]:
@@ -156,8 +152,8 @@ class Prefixes(PlannedSynopsis):
 
     def answer(self, step: int, *, confidence: float = CONFIDENCE) -> RangeAnswer:
         """Return how many records there were in the first steps, as many as `step` says; unbiased."""
-        if not 1 <= step <= self.noisy.size:
-            raise PlanError(f"found step {step:,}; expected one of the {self.noisy.size:,} that were measured")
+        if not 1 <= step <= self.rows.size:
+            raise PlanError(f"found step {step:,}; expected one of the {self.rows.size:,} that were measured")
         values, errors = self.values[step - 1 : step], self.deviations[step - 1 : step]
         return range_answers(values, values, errors, confidence)[0]
 
@@ -288,7 +284,7 @@ def grow(
 
 def write_prefixes(made: Prefixes, path: str | os.PathLike[str]) -> None:
     """Write the count up to each step that was measured, its error and interval of 95 %; whole or not at all."""
-    found = [(step, made.bins.label(step - 1), made.answer(step)) for step in range(1, made.noisy.size + 1)]
+    found = [(step, made.bins.label(step - 1), made.answer(step)) for step in range(1, made.rows.size + 1)]
     rows = (
         [step, label, *(f"{number:.6g}" for number in (one.value, one.standard_error, one.low, one.high))]
         for step, label, one in found
@@ -375,9 +371,9 @@ class _State:
         self.charge, self.noisy = answers.charge, np.concatenate([self.noisy, answers.values])
         return self._released_with(ledger)
 
-    def released(self) -> Prefixes:
+    def released(self, *, account: Account | None = None) -> Prefixes:
         """Return the state on file."""
-        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), None)
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
         if self.charge is not None:
             ledger.spend(self.charge)
         return self._released_with(ledger)
@@ -385,4 +381,4 @@ class _State:
     def _released_with(self, ledger: Ledger) -> Prefixes:
         if self.seeded and ledger.is_private:
             ledger.mark_not_private(NOT_PRIVATE_DRAWS)
-        return Prefixes(self.plan, self.bins, self.noisy, privacy_statement(self.plan, ledger))
+        return Prefixes(self.plan, self.bins, (self.noisy,), privacy_statement(self.plan, ledger))

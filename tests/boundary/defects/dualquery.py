@@ -107,11 +107,11 @@ DUALQUERY = Mechanism(
     [check_exact_loss_of_short_steps, check_charges_are_tight, check_order_of_events],
     {
         "halve the sensitivity": defect(
-            wrap(accounting, "_increment", lambda usual, *given: usual(*given) / 2),
+            wrap(accounting, "once_or_twice", lambda usual, *given: usual(*given) / 2),
             (check_exact_loss, BOTH, "pure loss"),
         ),
         "double the sensitivity": defect(
-            wrap(accounting, "_increment", lambda usual, *given: usual(*given) * 2),
+            wrap(accounting, "once_or_twice", lambda usual, *given: usual(*given) * 2),
             (check_charges_are_tight, BOTH, "is reached"),
         ),
         "charge each round as the one before": defect(

@@ -20,6 +20,7 @@ from dpopt.private.curators import searching_curator
 from dpopt.private.curators.door import Door
 from dpopt.private.curators.searching_curator import IntervalSearch, MedianCut, SearchingCurator
 from dpopt.private.tables.bin_counts import BinCounts
+from dpopt.synopses import release as run_of_synopses
 from dpopt.synopses.intervals import interval_plan
 from dpopt.synopses.intervals import release_intervals as driver
 from dpopt.synopses.intervals.interval_plan import IntervalPlan
@@ -92,7 +93,7 @@ def check_order_of_events(relation: NeighbouringRelation) -> None:
 
     with pytest.MonkeyPatch.context() as patch, spending(events):
         patch.setattr(Deciding, "_draw", drawing)
-        patch.setattr(driver, "MemoryJournal", lambda **_: EventJournal(events))
+        patch.setattr(run_of_synopses, "MemoryJournal", lambda **_: EventJournal(events))
         driver.release_partition(BinCounts.from_counts([ROWS, 0]), plan, noise=noise)
     once = ["spend", "journal charge", "draw"]
     assert events == [*once, "journal search", *once, "journal measurement"], f"events: {events}"

@@ -64,8 +64,8 @@ def test_what_was_answered_never_changes_and_nothing_more_is_paid(tmp_path: Path
     later = grown(tmp_path / "v", 9)
     again = Prefixes.read(tmp_path / "v")
     assert [later.answer(step) for step in range(1, 5)] == before
-    assert again.noisy.tolist() == later.noisy.tolist()
-    assert later.noisy[:4].tolist() == first.noisy.tolist()
+    assert again.rows.tolist() == later.rows.tolist()
+    assert later.rows[:4].tolist() == first.rows.tolist()
     assert first.privacy == later.privacy == again.privacy
     assert first.privacy["private"]
     assert first.privacy["rho"] == pytest.approx(0.5, rel=1e-6)
@@ -110,7 +110,7 @@ def test_a_killed_release_goes_on_and_pays_nothing_more(tmp_path: Path) -> None:
     lines = (tmp_path / "whole").read_bytes().splitlines(keepends=True)
     (tmp_path / "charged").write_bytes(b"".join(lines[:2]))
     found = grown(tmp_path / "charged", 4)
-    assert found.noisy.size == 4
+    assert found.rows.size == 4
     assert len(found.privacy["charges"]) == 1
     (tmp_path / "planned").write_bytes(lines[0])
     with pytest.raises(PlanError, match="nothing was drawn; remove it, and release again"):
@@ -165,7 +165,7 @@ def test_values_that_could_not_be_written_are_not_handed_out_and_not_drawn_again
         grown(tmp_path / "v", 3)
     with pytest.raises(PlanError, match="may have been seen"):
         grown(tmp_path / "v", 3)
-    assert Prefixes.read(tmp_path / "v").noisy.size == 2
+    assert Prefixes.read(tmp_path / "v").rows.size == 2
 
 
 @pytest.mark.parametrize("paid", [{"rho": 1.0}, {"epsilon": 1.0}, {"delta": 1e-6}], ids=str)
@@ -183,7 +183,7 @@ def test_two_cannot_go_on_at_once(tmp_path: Path) -> None:
             grown(tmp_path / "v", 3)
     finally:
         holder.close()
-    assert grown(tmp_path / "v", 3).noisy.size == 3
+    assert grown(tmp_path / "v", 3).rows.size == 3
 
 
 def test_the_owners_budget_is_paid_from_once(tmp_path: Path) -> None:
