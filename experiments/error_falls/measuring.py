@@ -54,7 +54,7 @@ def errors(table: Table, epsilon: float) -> list[list[float]]:
     found: list[list[list[float]]] = [[], [], []]
     for pair in pairs:
         real, made, apart = (
-            _shares(codes, weights, table.sizes[list(pair)])
+            pair_shares(codes, weights, table.sizes[list(pair)])
             for codes, weights in (
                 (table.codes[:, list(pair)], None),
                 *((np.asarray(one.held)[:, list(pair)], one.weights) for one in (release, alone)),
@@ -62,7 +62,7 @@ def errors(table: Table, epsilon: float) -> list[list[float]]:
         )
         for place, shares in enumerate((made, _product(made), _product(apart))):
             off = np.abs(shares - real)
-            means = [_group_means(real, shares), _group_means(real.T, shares.T)]
+            means = [group_means(real, shares), group_means(real.T, shares.T)]
             found[place].append([float(off.sum()) / 2, float(off.max()), float(np.mean(means))])
     return [
         [float(tv.mean()), float(largest.max()), float(means.mean())]
@@ -70,7 +70,8 @@ def errors(table: Table, epsilon: float) -> list[list[float]]:
     ]
 
 
-def _shares(codes: NDArray[np.integer], weights: Shares | None, sizes: NDArray[np.integer]) -> Shares:
+def pair_shares(codes: NDArray[np.integer], weights: Shares | None, sizes: NDArray[np.integer]) -> Shares:
+    """Return the share of records in every cell of two columns, given their codes (n, 2)."""
     cells = np.ravel_multi_index(tuple(codes.T), tuple(sizes.tolist()))
     counts = np.bincount(cells, weights, int(np.prod(sizes))).reshape(sizes)
     return np.asarray(counts / counts.sum())
@@ -80,7 +81,7 @@ def _product(shares: Shares) -> Shares:
     return np.outer(shares.sum(axis=1), shares.sum(axis=0))
 
 
-def _group_means(real: Shares, made: Shares) -> float:
+def group_means(real: Shares, made: Shares) -> float:
     """Return the error of the means of the second column's codes within the first one's values, in standard deviations.
 
     Root mean square over the table's own groups; a group that was not made has the mean of all.

@@ -19,6 +19,7 @@ from experiments.reproduce import NO_RESULT, main, measured, repeated
 
 FOLDER = ROOT / "experiments"
 TABLES = (
+    "ablations",
     "approximate_degree",
     "audit",
     "decision_lists",
