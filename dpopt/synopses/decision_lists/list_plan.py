@@ -164,11 +164,8 @@ def plannable(
     family: ListFamily, budget: Budget, size: int | None, **how: Unpack[ListKeywords]
 ) -> tuple[_Asked, int, Solver]:
     """Return the inputs, largest size and solver of a plan, or refuse what `plan_lists` would refuse, without planning."""
-    relation, solver, points = (
-        how.get("relation", NeighbouringRelation.ADD_REMOVE),
-        how.get("solver"),
-        how.get("points"),
-    )
+    relation, solver = how.get("relation", NeighbouringRelation.ADD_REMOVE), how.get("solver")
+    points = how.get("points")
     points = POINTS(2 ** len(family.variables) if points is None else points, PlanError)
     size = ROWS(size or 0, PlanError)
     gaussian, amount, negations = is_gaussian(budget), whole_amount(budget), how.get("negations", True)
