@@ -54,6 +54,10 @@ def _part(value: float) -> Any:
     return lambda one, *_: np.full(int(one.sets.widths().max()), value)
 
 
+def _all_of(_: known.Known, apart: Any) -> Any:
+    return apart
+
+
 _KEPT = known.Known.kept
 _NOT_MEASURED = (stages, "MOST_COARSE", 0.0)
 WITHOUT: dict[str, tuple[tuple[Any, str, Any], ...]] = {
@@ -65,6 +69,7 @@ WITHOUT: dict[str, tuple[tuple[Any, str, Any], ...]] = {
         (module, "interaction_scales", _without_limits) for module in (known, coarse_tables)
     ),
     "near-independent records in the fit (B)": ((known.Known, "best_parts", _part(0.0)),),
+    "limits of records' pairs by distances (B)": ((known.Known, "_within_distances", _all_of),),
     "shrunken counts in the fit (B)": ((known.Known, "best_parts", _part(1.0)),),
     "bounds on one-way shares (C)": ((known.Known, "kept", _kept_loosely),),
     "distances (D)": ((stages, "DISTANCE_SHARE", 1e-3), (known, "says_something", _always)),

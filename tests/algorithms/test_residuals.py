@@ -466,6 +466,31 @@ def test_records_learn_pairs_of_which_coarse_tables_alone_were_measured() -> Non
     assert other.best_parts(flat, fresh)[1] < 0.01
 
 
+def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() -> None:
+    """Records' pairs are .1 and more from independence: one measured pair keeps that, and of the others what distances say.
+
+    Triples lose what their pairs lose, and no more. Where distances are as far as the records, or were not measured,
+    nothing is lost.
+    """
+    plan = make_measured_plan(request(1e6), asked := workload())
+    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
+    known.counts = np.repeat(ROWS / known.sets.cells(), known.sets.cells())
+    apart, pairs = known.shares_of(codes()) - known.counts / ROWS, known.of_order(2)
+    np.testing.assert_array_equal(known._within_distances(apart), apart)
+    known.precision[pairs[0]] = 1.0
+    known.add_distances(2, np.zeros(pairs.size, dtype=np.int64), float(UNIT))
+    before, after = (residuals_of(known.sets, each) for each in (apart, known._within_distances(apart)))
+    lengths = [np.sqrt(np.add.reduceat(each**2, known.sets.starts[:-1])) for each in (before, after)]
+    others = known.sets.widths() != 2
+    np.testing.assert_allclose(lengths[1][others], lengths[0][others], atol=1e-12)
+    parts = lengths[1][pairs] / lengths[0][pairs]
+    assert parts[0] == pytest.approx(1)
+    assert parts[1:] == pytest.approx(parts[1])
+    assert parts[1] < 0.3
+    known.expected_distances[pairs] = 1.0
+    np.testing.assert_array_equal(known._within_distances(apart), apart)
+
+
 def test_a_rare_value_is_lifted_by_no_more_than_its_part_of_the_records() -> None:
     """Records that were fitted to noisy pairs hold rare values too often, as none is negative; the final fit takes half of it.
 
