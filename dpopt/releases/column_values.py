@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from numpy.typing import NDArray
 from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.schema.attribute import Attribute
 from dpopt.schema.finer import are_wide, fine_limits, limits, middles, scaled, unscaled
+
+if TYPE_CHECKING:
+    from dpopt.releases.value_kernels import Edges, Law
 
 STEEPEST = 20.0
 """Largest factor between densities within a block, as a logarithm."""
@@ -103,8 +107,9 @@ class ColumnBlocks:
         width = _width(low, high, wide)
         before, after = _width(low[:-1], high[:-1], wide[1:]), _width(low[1:], high[1:], wide[:-1])
         left, right = np.empty(low.size), np.empty(low.size)
-        left[1:] = _law(self.counts[:-1], self.counts[1:], before, width[1:])
-        right[:-1] = -_law(self.counts[1:], self.counts[:-1], after, width[:-1])
+        pairs = ((self.counts[:-1], self.counts[1:], before, width[1:]), (self.counts[1:], self.counts[:-1], after, width[:-1]))
+        left[1:], right[:-1] = np.split(_law(*map(np.concatenate, zip(*pairs, strict=True))), 2)
+        right[:-1] *= -1
         left[0], right[-1] = right[0], left[-1]
         if wide[-1] and left[-1] < 0:
             left[-1] *= TAIL
@@ -126,88 +131,76 @@ class ColumnBlocks:
         All blocks hold `number` records, and are drawn in their order: codes of the attribute (r,) and weights (r,). The
         same arguments give the same numbers.
         """
+        from dpopt.releases.value_kernels import add_numbers, divide, settle
+
         stream, bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
         points = int(np.clip(_AT_ONCE // max(number, 1), 1, _POINTS))
-        kind = np.uint16 if self.attribute.size <= 2**16 else np.int32  # numpy sorts 16 bits by counting
-        number_at, rounded = self._numbers_by_part(), self._rounding()
+        law, edges, tilts = self._law(), self._edges(), self.tilts()
+        even, begin, room = np.abs(tilts) < _EVEN, scaled(self.low), scaled(self.high) - scaled(self.low)
+        safe = np.where(even, 1.0, tilts)
         blocks_before = np.zeros(bins, dtype=np.int64)
 
         def draw(codes: NDArray[np.int32], weights: _Numbers) -> _Numbers:
-            mixed = permutation(stream, codes.size)
-            rounding = uniforms(stream, codes.size) if self.attribute.integer and points > 1 else np.zeros(codes.size)
-            kept = (codes < bins) & (weights > 0)
-            if not kept.all():
-                mixed = mixed[kept[mixed]]
-            ordered = codes[mixed].astype(kind)
-            rows = mixed[np.argsort(ordered, kind="stable")]
-            own, counts = weights[rows], np.bincount(ordered, minlength=bins)
-            there = np.flatnonzero(counts)
-            counts, upto = counts[there], np.cumsum(own)
-            first = np.cumsum(counts) - counts
-            before = upto[first] - own[first]
-            total = np.repeat(upto[first + counts - 1] - before, counts)
-            begin, bin_of = upto - np.repeat(before, counts) - own, np.repeat(there, counts)
-            offset = np.repeat([_van_der_corput(place + 1) for place in blocks_before[there].tolist()], counts)
+            bin_of = np.where(weights > 0, np.minimum(codes, bins), bins)
+            rows = permutation(stream, codes.size, bin_of)
+            rounding = uniforms(stream, codes.size) if edges.whole and points > 1 else np.zeros(codes.size)
+            counts = np.bincount(bin_of, minlength=bins)[:bins]
+            rows = rows[: counts.sum()]
+            own = weights[rows]
+            there, offset = np.flatnonzero(counts), np.zeros(bins)
+            offset[there] = [_van_der_corput(place + 1) for place in blocks_before[there].tolist()]
             blocks_before[there] += 1
-            sums = np.zeros(rows.size)
+            sums, inside, block = np.zeros(rows.size), np.empty(rows.size), np.empty(rows.size, dtype=np.int64)
             for point in range(points):
-                part = np.clip((begin + own * ((point + offset) / points)) / total, 0.0, 1.0)
-                sums += number_at(bin_of, part) / _POINTS  # a power of two: exact, and no sum overflows
+                divide(own, counts, (point + offset) / points, law, inside, block)
+                # The inverse of `_mass_below`.
+                share = np.where(even[block], inside, np.log1p(inside) / safe[block])
+                number = unscaled(begin[block] + share * room[block]) if law.wide.any() else share
+                add_numbers(share, number, block, law, 1 / _POINTS, sums)  # a power of two: exact, and no sum overflows
             found = np.full(codes.size, np.nan)
-            found[rows] = rounded(bin_of, sums / points * _POINTS, rounding[: rows.size])
+            settle(sums / points * _POINTS, rounding, rows, counts, edges, found)
             return found
 
         return draw
 
-    def _numbers_by_part(self) -> Callable[[_Whole, _Numbers], _Numbers]:
-        """Return a function of shares in [0, 1]: the number, (r,), up to which bins hold that share; both increase."""
+    def _law(self) -> Law:
+        """Return how numbers lie within bins and blocks."""
+        from dpopt.releases.value_kernels import Law
+
         held, tilts, low, high = np.maximum(self.counts, 1e-9), self.tilts(), self.low, self.high
         ends = np.cumsum(held)
-        begins = ends - held
         edge = np.searchsorted(self.starts, np.searchsorted(self.limits, limits(self.attribute)))
-        least = np.append(begins, ends[-1])[edge]
-        room, first, last = np.diff(least), edge[:-1], edge[1:] - 1
-        wide, even = are_wide(low, high), np.abs(tilts) < _EVEN
-        safe = np.where(even, 1.0, tilts)
-        growth, scaled_low, scaled_room = np.expm1(safe), scaled(low), scaled(high) - scaled(low)
+        least = np.append(ends - held, ends[-1])[edge]
+        even, whole = np.abs(tilts) < _EVEN, self.attribute.integer
+        return Law(
+            least[:-1],
+            np.diff(least),
+            edge[:-1],
+            edge[1:] - 1,
+            ends - held,
+            ends,
+            held,
+            np.where(even, 1.0, np.expm1(np.where(even, 1.0, tilts))),
+            low,
+            high - 1 if whole else high,
+            high / 2 - low / 2,
+            are_wide(low, high),
+            whole,
+        )
 
-        def number_at(bins: _Whole, part: _Numbers) -> _Numbers:
-            place = least[bins] + part * room[bins]
-            firsts = np.searchsorted(place, ends)  # places increase: the block of each without a search of its own
-            block = np.repeat(np.arange(ends.size + 1), np.diff(firsts, prepend=0, append=place.size))
-            block = np.clip(block, first[bins], last[bins])
-            inside = np.clip((place - begins[block]) / held[block], 0.0, 1.0)
-            # The inverse of `_mass_below`.
-            share = np.where(even[block], inside, np.log1p(inside * growth[block]) / safe[block])
-            number = 2 * ((low / 2)[block] + share * (high / 2 - low / 2)[block])
-            if wide.any():
-                number = np.where(wide[block], unscaled(scaled_low[block] + share * scaled_room[block]), number)
-            whole = self.attribute.integer
-            return np.asarray(np.clip(np.floor(number), low[block], high[block] - 1) if whole else number)
+    def _edges(self) -> Edges:
+        """Return which numbers bins have: whole ones, or such with few digits."""
+        from dpopt.releases.value_kernels import Edges
 
-        return number_at
-
-    def _rounding(self) -> Callable[[_Whole, _Numbers, _Numbers], _Numbers]:
-        """Return a function that moves numbers into their bins: whole ones, or with few digits."""
         edges = limits(self.attribute)
         low, high = edges[:-1], edges[1:]
         if self.attribute.integer:
-            return lambda bins, numbers, rounding: np.clip(np.floor(numbers + rounding), low[bins], (high - 1)[bins])
+            return Edges(low, high - 1, np.ones(low.size), np.ones(low.size), whole=True)
         digits = 3 - np.floor(np.log10(_span(low, high))).astype(np.int64)
         if self.attribute.decimals is not None:
             digits = np.minimum(digits, self.attribute.decimals)
-        up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
         top = np.append(np.nextafter(high[:-1], low[:-1]), high[-1])
-
-        def rounded(bins: _Whole, numbers: _Numbers, _: _Numbers) -> _Numbers:
-            least, most, more, less = low[bins], top[bins], up[bins], down[bins]
-            units, inner = np.round(numbers * more / less), np.clip(numbers, least, most)
-            # One that leaves its bin by rounding goes back.
-            tried = [(units + step) / more * less for step in (0, -1, 1)]
-            fits = [(short >= least) & (short <= most) for short in tried]
-            return np.select(fits, tried, inner) + 0.0
-
-        return rounded
+        return Edges(low, top, 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0), whole=False)
 
 
 def _van_der_corput(place: int) -> float:
