@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.schema.attribute import Attribute
-from dpopt.schema.finer import are_wide, fine_limits, limits, middles, scaled, unscaled
+from dpopt.schema.finer import are_wide, fine_limits, limits, middles, scaled
 
 if TYPE_CHECKING:
-    from dpopt.releases.value_kernels import Edges, Law
+    from dpopt.releases.value_kernels import Bins, Blocks
 
 STEEPEST = 20.0
 """Largest factor between densities within a block, as a logarithm."""
@@ -131,76 +131,52 @@ class ColumnBlocks:
         All blocks hold `number` records, and are drawn in their order: codes of the attribute (r,) and weights (r,). The
         same arguments give the same numbers.
         """
-        from dpopt.releases.value_kernels import add_numbers, divide, settle
+        from dpopt.releases.value_kernels import draw_numbers
 
-        stream, bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
+        stream, number_of_bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
         points = int(np.clip(_AT_ONCE // max(number, 1), 1, _POINTS))
-        law, edges, tilts = self._law(), self._edges(), self.tilts()
-        even, begin, room = np.abs(tilts) < _EVEN, scaled(self.low), scaled(self.high) - scaled(self.low)
-        safe = np.where(even, 1.0, tilts)
-        blocks_before = np.zeros(bins, dtype=np.int64)
+        bins, blocks = self._law()
+        blocks_before = np.zeros(number_of_bins, dtype=np.int64)
 
         def draw(codes: NDArray[np.int32], weights: _Numbers) -> _Numbers:
-            bin_of = np.where(weights > 0, np.minimum(codes, bins), bins)
+            bin_of = np.where(weights > 0, np.minimum(codes, number_of_bins), number_of_bins)
             rows = permutation(stream, codes.size, bin_of)
-            rounding = uniforms(stream, codes.size) if edges.whole and points > 1 else np.zeros(codes.size)
-            counts = np.bincount(bin_of, minlength=bins)[:bins]
+            rounding = np.zeros(codes.size) if self.attribute.integer else None
+            if rounding is not None and points > 1:
+                rounding = uniforms(stream, codes.size)
+            counts = np.bincount(bin_of, minlength=number_of_bins)[:number_of_bins]
             rows = rows[: counts.sum()]
-            own = weights[rows]
-            there, offset = np.flatnonzero(counts), np.zeros(bins)
-            offset[there] = [_van_der_corput(place + 1) for place in blocks_before[there].tolist()]
+            there, offsets = np.flatnonzero(counts), np.zeros(number_of_bins)
+            offsets[there] = [_van_der_corput(place + 1) for place in blocks_before[there].tolist()]
             blocks_before[there] += 1
-            sums, inside, block = np.zeros(rows.size), np.empty(rows.size), np.empty(rows.size, dtype=np.int64)
-            for point in range(points):
-                divide(own, counts, (point + offset) / points, law, inside, block)
-                # The inverse of `_mass_below`.
-                share = np.where(even[block], inside, np.log1p(inside) / safe[block])
-                number = unscaled(begin[block] + share * room[block]) if law.wide.any() else share
-                add_numbers(share, number, block, law, 1 / _POINTS, sums)  # a power of two: exact, and no sum overflows
             found = np.full(codes.size, np.nan)
-            settle(sums / points * _POINTS, rounding, rows, counts, edges, found)
+            draw_numbers(rows, weights[rows], counts, offsets, points, bins, blocks, rounding, found)
             return found
 
         return draw
 
-    def _law(self) -> Law:
-        """Return how numbers lie within bins and blocks."""
-        from dpopt.releases.value_kernels import Law
+    def _law(self) -> tuple[Bins, Blocks]:
+        """Return how numbers lie within bins and blocks: whole ones, or such with few digits."""
+        from dpopt.releases.value_kernels import Bins, Blocks
 
-        held, tilts, low, high = np.maximum(self.counts, 1e-9), self.tilts(), self.low, self.high
-        ends = np.cumsum(held)
-        edge = np.searchsorted(self.starts, np.searchsorted(self.limits, limits(self.attribute)))
+        held, tilts = np.maximum(self.counts, 1e-9), self.tilts()
+        ends, edges = np.cumsum(held), limits(self.attribute)
+        edge = np.searchsorted(self.starts, np.searchsorted(self.limits, edges))
         least = np.append(ends - held, ends[-1])[edge]
-        even, whole = np.abs(tilts) < _EVEN, self.attribute.integer
-        return Law(
-            least[:-1],
-            np.diff(least),
-            edge[:-1],
-            edge[1:] - 1,
-            ends - held,
-            ends,
-            held,
-            np.where(even, 1.0, np.expm1(np.where(even, 1.0, tilts))),
-            low,
-            high - 1 if whole else high,
-            high / 2 - low / 2,
-            are_wide(low, high),
-            whole,
-        )
-
-    def _edges(self) -> Edges:
-        """Return which numbers bins have: whole ones, or such with few digits."""
-        from dpopt.releases.value_kernels import Edges
-
-        edges = limits(self.attribute)
-        low, high = edges[:-1], edges[1:]
+        low, high, digits = edges[:-1], edges[1:], np.zeros(edges.size - 1, dtype=np.int64)
         if self.attribute.integer:
-            return Edges(low, high - 1, np.ones(low.size), np.ones(low.size), whole=True)
-        digits = 3 - np.floor(np.log10(_span(low, high))).astype(np.int64)
+            top = high - 1
+        else:
+            top = np.append(np.nextafter(high[:-1], low[:-1]), high[-1])
+            digits = 3 - np.floor(np.log10(_span(low, high))).astype(np.int64)
         if self.attribute.decimals is not None:
             digits = np.minimum(digits, self.attribute.decimals)
-        top = np.append(np.nextafter(high[:-1], low[:-1]), high[-1])
-        return Edges(low, top, 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0), whole=False)
+        up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+        bins = Bins(least[:-1], np.diff(least), edge[:-1], edge[1:] - 1, low, top, up, down)
+        begin, wide = scaled(self.low), are_wide(self.low, self.high)
+        tilts = np.where(np.abs(tilts) < _EVEN, 0.0, tilts)
+        room, growth = scaled(self.high) - begin, np.expm1(tilts)
+        return bins, Blocks(ends - held, ends, held, tilts, growth, self.low, self.high, begin, room, wide)
 
 
 def _van_der_corput(place: int) -> float:

@@ -1,122 +1,111 @@
-"""Compiled loops over the records of a block, whose numbers are drawn within bins. Importing this module imports numba."""
+"""The compiled loop that draws numbers within bins. Importing this module imports numba."""
 
 from __future__ import annotations
 
+from math import expm1, log1p
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpopt.compilation import kernel
+from dpopt.compilation import lean_kernel, part
 
 
-class Law(NamedTuple):
-    """How numbers lie within b bins of m blocks."""
+class Bins(NamedTuple):
+    """The bins of an attribute, (b,) each."""
 
-    least: NDArray[np.float64]  # (b,) what the bins before hold
-    room: NDArray[np.float64]  # (b,) what each bin holds
-    first: NDArray[np.int64]  # (b,) its first and last block
+    least: NDArray[np.float64]  # what the bins before hold
+    room: NDArray[np.float64]  # what it holds
+    first: NDArray[np.int64]  # its first and last block
     last: NDArray[np.int64]
-    begins: NDArray[np.float64]  # (m,) what the blocks before hold, and what those up to each hold
-    ends: NDArray[np.float64]
-    held: NDArray[np.float64]  # (m,)
-    growth: NDArray[np.float64]  # (m,) by which factor, less 1, the density grows over each; 1 where it hardly does
-    low: NDArray[np.float64]  # (m,) the least number of each, and the greatest that is drawn
+    low: NDArray[np.float64]  # its least and greatest number
     high: NDArray[np.float64]
-    half_width: NDArray[np.float64]  # (m,) half of what lies between its ends
-    wide: NDArray[np.bool_]  # (m,) whether it is divided on the logarithmic scale
-    whole: bool
+    up: NDArray[np.float64]  # multiples of its numbers by up / down are whole
+    down: NDArray[np.float64]
 
 
-class Edges(NamedTuple):
-    """Which numbers each of b bins has: the least, the greatest, and those whose multiples by `up` / `down` are whole."""
+class Blocks(NamedTuple):
+    """The blocks into which bins are divided, (m,) each."""
 
+    begins: NDArray[np.float64]  # what the blocks before hold, and what those up to it hold
+    ends: NDArray[np.float64]
+    held: NDArray[np.float64]
+    tilts: NDArray[np.float64]  # 0 where the density is even; expm1 of it
+    growth: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    up: NDArray[np.float64]
-    down: NDArray[np.float64]
-    whole: bool
+    begin: NDArray[np.float64]  # of wide ones, `low` and `high - low` on the logarithmic scale
+    room: NDArray[np.float64]
+    wide: NDArray[np.bool_]
 
 
-@kernel
-def divide(
+@lean_kernel
+def draw_numbers(
+    rows: NDArray[np.int64],
     own: NDArray[np.float64],
     counts: NDArray[np.int64],
-    points: NDArray[np.float64],
-    law: Law,
-    inside: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-) -> None:
-    """Write the block of each record's point, and the share of the block below it, times its growth.
-
-    The records of a bin stand for parts of it by their weights; a point lies at this share of each part, (b,).
-    """
-    upto, stop, reached = 0.0, 0, 0
-    for code in range(counts.size):
-        start, stop = stop, stop + counts[code]
-        total, before = upto, 0.0
-        for record in range(start, stop):
-            total += own[record]
-            if record == start:
-                before = total - own[record]
-        total -= before
-        for record in range(start, stop):
-            upto += own[record]
-            part = 0.0
-            if total > 0:
-                part = min(max((upto - before - own[record] + own[record] * points[code]) / total, 0.0), 1.0)
-            place = law.least[code] + part * law.room[code]
-            while reached < law.ends.size and law.ends[reached] <= place:
-                reached += 1
-            block = min(max(reached, law.first[code]), law.last[code])
-            share = min(max((place - law.begins[block]) / law.held[block], 0.0), 1.0)
-            blocks[record], inside[record] = block, share * law.growth[block]
-
-
-@kernel
-def add_numbers(
-    shares: NDArray[np.float64],
-    curved: NDArray[np.float64],
-    blocks: NDArray[np.int64],
-    law: Law,
-    factor: float,
-    sums: NDArray[np.float64],
-) -> None:
-    """Add the number at a share of a block, times a factor, for each record; in wide blocks it is the one of `curved`."""
-    for record in range(shares.size):
-        block = blocks[record]
-        number = 2 * (law.low[block] / 2 + shares[record] * law.half_width[block])
-        if law.wide[block]:
-            number = curved[record]
-        if law.whole:
-            number = min(max(np.floor(number), law.low[block]), law.high[block])
-        sums[record] += number * factor
-
-
-@kernel
-def settle(
-    numbers: NDArray[np.float64],
-    rounding: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    edges: Edges,
+    offsets: NDArray[np.float64],
+    points: int,
+    bins: Bins,
+    blocks: Blocks,
+    rounding: NDArray[np.float64] | None,
     found: NDArray[np.float64],
 ) -> None:
-    """Write the numbers of `rows` as they are in their bins: whole, up by a number below 1; or with few digits."""
-    stop = 0
+    """Write the number of each row, bin by bin as `counts` (b,) says: the mean at some points of the row's part of its bin.
+
+    Parts have the sizes `own`, and points stand at `offsets` (b,) of equal pieces of them. Numbers are whole if there is
+    `rounding`, up by this much; else they have few digits.
+    """
+    factor = 1.0 / 256  # a power of two: exact, and no sum overflows
+    upto, stop, block = 0.0, 0, 0
     for code in range(counts.size):
-        low, high, up, down = edges.low[code], edges.high[code], edges.up[code], edges.down[code]
         start, stop = stop, stop + counts[code]
+        whole, before = upto, 0.0
         for place in range(start, stop):
-            number = numbers[place]
-            if edges.whole:
-                number = np.floor(number + rounding[place])
-                found[rows[place]] = min(max(number, low), high)
-                continue
-            units = np.rint(number * up / down)
-            settled = min(max(number, low), high)
-            for step in (1.0, -1.0, 0.0):  # one that leaves its bin by rounding goes back
-                short = (units + step) / up * down
-                if low <= short <= high:
-                    settled = short
-            found[rows[place]] = settled + 0.0
+            whole += own[place]
+            if place == start:
+                before = whole - own[place]
+        whole -= before
+        block = bins.first[code]
+        for place in range(start, stop):
+            upto += own[place]
+            number = 0.0
+            for point in range(points):
+                held = upto - before - own[place] + own[place] * ((point + offsets[code]) / points)
+                held = min(max(held / whole, 0.0), 1.0) if whole > 0 else 0.0
+                held = bins.least[code] + held * bins.room[code]
+                while block < bins.last[code] and blocks.ends[block] <= held:
+                    block += 1
+                number += _number_at(blocks, block, held, rounding is not None) * factor
+            number = number / points / factor
+            if rounding is not None:  # decided when it is compiled
+                number = min(max(np.floor(number + rounding[place]), bins.low[code]), bins.high[code])
+            else:
+                number = _rounded(bins, code, number)
+            found[rows[place]] = number
+
+
+@part
+def _number_at(blocks: Blocks, block: int, held: float, whole: bool) -> float:  # noqa: FBT001
+    """Return the number up to which a block, and those before it, hold so much: the inverse of `_mass_below`."""
+    share = min(max((held - blocks.begins[block]) / blocks.held[block], 0.0), 1.0)
+    tilt, low, high = blocks.tilts[block], blocks.low[block], blocks.high[block]
+    if tilt != 0:
+        share = log1p(share * blocks.growth[block]) / tilt
+    number = 2 * (low / 2 + share * (high / 2 - low / 2))
+    if blocks.wide[block]:
+        scaled = blocks.begin[block] + share * blocks.room[block]
+        number = np.sign(scaled) * expm1(abs(scaled))
+    return min(max(np.floor(number), low), high - 1) if whole else number
+
+
+@part
+def _rounded(bins: Bins, code: int, number: float) -> float:
+    """Return a number of a bin with few digits; one that leaves its bin by rounding goes back."""
+    low, high, up, down = bins.low[code], bins.high[code], bins.up[code], bins.down[code]
+    units = np.rint(number * up / down)
+    for step in (0.0, -1.0, 1.0):
+        short = (units + step) / up * down
+        if low <= short <= high:
+            return short + 0.0
+    return min(max(number, low), high) + 0.0
