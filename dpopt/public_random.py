@@ -36,10 +36,9 @@ def permutation(stream: PublicRandom, length: int, groups: NDArray[np.integer] |
 
 
 def _order(words: NDArray[np.uint64], groups: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
-    """Return the stable order of words, or by groups first: numbers are sorted faster than their places, which are put in
-    their low bits.
+    """Return the stable order of words, or by groups first: numbers are sorted with their places in their low bits.
 
-    Only numbers whose high bits are equal, hardly any, are sorted once more.
+    That is faster than to sort places. Only numbers whose high bits are equal, hardly any, are sorted once more.
     """
     low = np.uint64((1 << words.size.bit_length()) - 1)
     packed = words & ~low

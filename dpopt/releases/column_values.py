@@ -107,7 +107,10 @@ class ColumnBlocks:
         width = _width(low, high, wide)
         before, after = _width(low[:-1], high[:-1], wide[1:]), _width(low[1:], high[1:], wide[:-1])
         left, right = np.empty(low.size), np.empty(low.size)
-        pairs = ((self.counts[:-1], self.counts[1:], before, width[1:]), (self.counts[1:], self.counts[:-1], after, width[:-1]))
+        pairs = (
+            (self.counts[:-1], self.counts[1:], before, width[1:]),
+            (self.counts[1:], self.counts[:-1], after, width[:-1]),
+        )
         left[1:], right[:-1] = np.split(_law(*map(np.concatenate, zip(*pairs, strict=True))), 2)
         right[:-1] *= -1
         left[0], right[-1] = right[0], left[-1]

@@ -86,7 +86,7 @@ def draw_numbers(
 
 
 @part
-def _number_at(blocks: Blocks, block: int, held: float, whole: bool) -> float:  # noqa: FBT001
+def _number_at(blocks: Blocks, block: int, held: float, whole: bool) -> float:
     """Return the number up to which a block, and those before it, hold so much: the inverse of `_mass_below`."""
     share = min(max((held - blocks.begins[block]) / blocks.held[block], 0.0), 1.0)
     tilt, low, high = blocks.tilts[block], blocks.low[block], blocks.high[block]
@@ -96,7 +96,7 @@ def _number_at(blocks: Blocks, block: int, held: float, whole: bool) -> float:  
     if blocks.wide[block]:
         scaled = blocks.begin[block] + share * blocks.room[block]
         number = np.sign(scaled) * expm1(abs(scaled))
-    return min(max(np.floor(number), low), high - 1) if whole else number
+    return float(min(max(np.floor(number), low), high - 1) if whole else number)
 
 
 @part
@@ -107,5 +107,5 @@ def _rounded(bins: Bins, code: int, number: float) -> float:
     for step in (0.0, -1.0, 1.0):
         short = (units + step) / up * down
         if low <= short <= high:
-            return short + 0.0
-    return min(max(number, low), high) + 0.0
+            return float(short + 0.0)
+    return float(min(max(number, low), high) + 0.0)
