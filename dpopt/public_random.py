@@ -23,28 +23,38 @@ def public_stream(seed: int, purpose: str) -> PublicRandom:
 
 def uniforms(stream: PublicRandom, count: int) -> NDArray[np.float64]:
     """Return the next `count` numbers of the stream, uniform on the multiples of 2**-53 in [0, 1)."""
-    return (stream.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    words = stream.words(count)
+    words >>= np.uint64(11)
+    numbers = words.astype(np.float64)
+    numbers *= 2.0**-53
+    return numbers
 
 
-def permutation(stream: PublicRandom, length: int) -> NDArray[np.int64]:
-    """Return a uniformly random order of 0 .. length - 1."""
-    return _order(stream.words(length))
+def permutation(stream: PublicRandom, length: int, groups: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
+    """Return a uniformly random order of 0 .. length - 1; with `groups` (length,), at least 0, one group after the other."""
+    return _order(stream.words(length), groups)
 
 
-def _order(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the stable order of words: numbers are sorted faster than their places, which are put in their low bits.
+def _order(words: NDArray[np.uint64], groups: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
+    """Return the stable order of words, or by groups first: numbers are sorted with their places in their low bits.
 
-    Only words whose high bits are equal, hardly any, are sorted once more.
+    That is faster than to sort places. Only numbers whose high bits are equal, hardly any, are sorted once more.
     """
-    bits = np.uint64(words.size.bit_length())
-    packed = words >> bits << bits | np.arange(words.size, dtype=np.uint64)
+    low = np.uint64((1 << words.size.bit_length()) - 1)
+    packed = words & ~low
+    if groups is not None and groups.size:
+        bits = np.uint64(int(groups.max()).bit_length())
+        packed = words >> bits & ~low
+        packed |= groups.astype(np.uint64) << (np.uint64(64) - bits)
+    packed |= np.arange(words.size, dtype=np.uint64)
     packed.sort()
-    high = packed >> bits
-    order = (packed ^ high << bits).astype(np.int64)
-    equal = np.flatnonzero(high[1:] == high[:-1])
+    equal = np.flatnonzero((packed[1:] ^ packed[:-1]) <= low)
+    packed &= low
+    order = packed.view(np.int64)
     if equal.size:
         equal = np.union1d(equal, equal + 1)
-        order[equal] = order[equal][np.lexsort((order[equal], words[order[equal]]))]
+        tied = order[equal]
+        order[equal] = tied[np.lexsort((tied, words[tied], *(() if groups is None else (groups[tied],))))]
     return order
 
 

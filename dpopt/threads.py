@@ -101,8 +101,11 @@ def one_ahead(items: Iterable[_Made]) -> Generator[_Made, None, None]:
 
     So at most two of them are there at a time: the one in use, and the next one. What making an item raises is raised
     where it would be yielded. When this generator is closed, or fails, the thread first ends the item that it is at,
-    and a generator of items is closed; no thread is left behind.
+    and a generator of items is closed; no thread is left behind. Where there is one thread, it makes them.
     """
+    if USUAL <= 1:
+        yield from items
+        return
     left, end = iter(items), object()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead") as thread:
         try:

@@ -15,7 +15,7 @@ In: finished records, plans as JSON. Out: files.
 | job.py | the public inputs of a run; formats and their limits |
 | run.py | the steps of a run, and what it ends with |
 | measured_size.py, declared_size.py | the number of records: measured; declared, and held against what was released |
-| values.py, column_values.py | numbers within bins: what is measured of them, and what is drawn from that |
+| values.py, column_values.py, value_kernels.py | numbers within bins: what is measured of them, and what is drawn from that |
 | records.py | the synthetic records, as values |
 | descriptions/ | what is said of a release: verdict, guarantee, warnings, README.txt |
 | remembered_tables.py | which tables were released without a budget file, for their owner |

@@ -13,13 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpopt.public_random import permutation, public_stream, uniforms
 from dpopt.schema.attribute import Attribute
-from dpopt.schema.finer import are_wide, fine_limits, limits, middles, scaled, unscaled
+from dpopt.schema.finer import are_wide, fine_limits, limits, middles, scaled
+
+if TYPE_CHECKING:
+    from dpopt.releases.value_kernels import Bins, Blocks
 
 STEEPEST = 20.0
 """Largest factor between densities within a block, as a logarithm."""
@@ -103,8 +107,12 @@ class ColumnBlocks:
         width = _width(low, high, wide)
         before, after = _width(low[:-1], high[:-1], wide[1:]), _width(low[1:], high[1:], wide[:-1])
         left, right = np.empty(low.size), np.empty(low.size)
-        left[1:] = _law(self.counts[:-1], self.counts[1:], before, width[1:])
-        right[:-1] = -_law(self.counts[1:], self.counts[:-1], after, width[:-1])
+        pairs = (
+            (self.counts[:-1], self.counts[1:], before, width[1:]),
+            (self.counts[1:], self.counts[:-1], after, width[:-1]),
+        )
+        left[1:], right[:-1] = np.split(_law(*map(np.concatenate, zip(*pairs, strict=True))), 2)
+        right[:-1] *= -1
         left[0], right[-1] = right[0], left[-1]
         if wide[-1] and left[-1] < 0:
             left[-1] *= TAIL
@@ -126,88 +134,52 @@ class ColumnBlocks:
         All blocks hold `number` records, and are drawn in their order: codes of the attribute (r,) and weights (r,). The
         same arguments give the same numbers.
         """
-        stream, bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
+        from dpopt.releases.value_kernels import draw_numbers
+
+        stream, number_of_bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
         points = int(np.clip(_AT_ONCE // max(number, 1), 1, _POINTS))
-        kind = np.uint16 if self.attribute.size <= 2**16 else np.int32  # numpy sorts 16 bits by counting
-        number_at, rounded = self._numbers_by_part(), self._rounding()
-        blocks_before = np.zeros(bins, dtype=np.int64)
+        bins, blocks = self._law()
+        blocks_before = np.zeros(number_of_bins, dtype=np.int64)
 
         def draw(codes: NDArray[np.int32], weights: _Numbers) -> _Numbers:
-            mixed = permutation(stream, codes.size)
-            rounding = uniforms(stream, codes.size) if self.attribute.integer and points > 1 else np.zeros(codes.size)
-            kept = (codes < bins) & (weights > 0)
-            if not kept.all():
-                mixed = mixed[kept[mixed]]
-            ordered = codes[mixed].astype(kind)
-            rows = mixed[np.argsort(ordered, kind="stable")]
-            own, counts = weights[rows], np.bincount(ordered, minlength=bins)
-            there = np.flatnonzero(counts)
-            counts, upto = counts[there], np.cumsum(own)
-            first = np.cumsum(counts) - counts
-            before = upto[first] - own[first]
-            total = np.repeat(upto[first + counts - 1] - before, counts)
-            begin, bin_of = upto - np.repeat(before, counts) - own, np.repeat(there, counts)
-            offset = np.repeat([_van_der_corput(place + 1) for place in blocks_before[there].tolist()], counts)
+            bin_of = np.where(weights > 0, np.minimum(codes, number_of_bins), number_of_bins)
+            rows = permutation(stream, codes.size, bin_of)
+            rounding = np.zeros(codes.size) if self.attribute.integer else None
+            if rounding is not None and points > 1:
+                rounding = uniforms(stream, codes.size)
+            counts = np.bincount(bin_of, minlength=number_of_bins)[:number_of_bins]
+            rows = rows[: counts.sum()]
+            there, offsets = np.flatnonzero(counts), np.zeros(number_of_bins)
+            offsets[there] = [_van_der_corput(place + 1) for place in blocks_before[there].tolist()]
             blocks_before[there] += 1
-            sums = np.zeros(rows.size)
-            for point in range(points):
-                part = np.clip((begin + own * ((point + offset) / points)) / total, 0.0, 1.0)
-                sums += number_at(bin_of, part) / _POINTS  # a power of two: exact, and no sum overflows
             found = np.full(codes.size, np.nan)
-            found[rows] = rounded(bin_of, sums / points * _POINTS, rounding[: rows.size])
+            draw_numbers(rows, weights[rows], counts, offsets, points, bins, blocks, rounding, found)
             return found
 
         return draw
 
-    def _numbers_by_part(self) -> Callable[[_Whole, _Numbers], _Numbers]:
-        """Return a function of shares in [0, 1]: the number, (r,), up to which bins hold that share; both increase."""
-        held, tilts, low, high = np.maximum(self.counts, 1e-9), self.tilts(), self.low, self.high
-        ends = np.cumsum(held)
-        begins = ends - held
-        edge = np.searchsorted(self.starts, np.searchsorted(self.limits, limits(self.attribute)))
-        least = np.append(begins, ends[-1])[edge]
-        room, first, last = np.diff(least), edge[:-1], edge[1:] - 1
-        wide, even = are_wide(low, high), np.abs(tilts) < _EVEN
-        safe = np.where(even, 1.0, tilts)
-        growth, scaled_low, scaled_room = np.expm1(safe), scaled(low), scaled(high) - scaled(low)
+    def _law(self) -> tuple[Bins, Blocks]:
+        """Return how numbers lie within bins and blocks: whole ones, or such with few digits."""
+        from dpopt.releases.value_kernels import Bins, Blocks
 
-        def number_at(bins: _Whole, part: _Numbers) -> _Numbers:
-            place = least[bins] + part * room[bins]
-            firsts = np.searchsorted(place, ends)  # places increase: the block of each without a search of its own
-            block = np.repeat(np.arange(ends.size + 1), np.diff(firsts, prepend=0, append=place.size))
-            block = np.clip(block, first[bins], last[bins])
-            inside = np.clip((place - begins[block]) / held[block], 0.0, 1.0)
-            # The inverse of `_mass_below`.
-            share = np.where(even[block], inside, np.log1p(inside * growth[block]) / safe[block])
-            number = 2 * ((low / 2)[block] + share * (high / 2 - low / 2)[block])
-            if wide.any():
-                number = np.where(wide[block], unscaled(scaled_low[block] + share * scaled_room[block]), number)
-            whole = self.attribute.integer
-            return np.asarray(np.clip(np.floor(number), low[block], high[block] - 1) if whole else number)
-
-        return number_at
-
-    def _rounding(self) -> Callable[[_Whole, _Numbers, _Numbers], _Numbers]:
-        """Return a function that moves numbers into their bins: whole ones, or with few digits."""
-        edges = limits(self.attribute)
-        low, high = edges[:-1], edges[1:]
+        held, tilts = np.maximum(self.counts, 1e-9), self.tilts()
+        ends, edges = np.cumsum(held), limits(self.attribute)
+        edge = np.searchsorted(self.starts, np.searchsorted(self.limits, edges))
+        least = np.append(ends - held, ends[-1])[edge]
+        low, high, digits = edges[:-1], edges[1:], np.zeros(edges.size - 1, dtype=np.int64)
         if self.attribute.integer:
-            return lambda bins, numbers, rounding: np.clip(np.floor(numbers + rounding), low[bins], (high - 1)[bins])
-        digits = 3 - np.floor(np.log10(_span(low, high))).astype(np.int64)
+            top = high - 1
+        else:
+            top = np.append(np.nextafter(high[:-1], low[:-1]), high[-1])
+            digits = 3 - np.floor(np.log10(_span(low, high))).astype(np.int64)
         if self.attribute.decimals is not None:
             digits = np.minimum(digits, self.attribute.decimals)
         up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
-        top = np.append(np.nextafter(high[:-1], low[:-1]), high[-1])
-
-        def rounded(bins: _Whole, numbers: _Numbers, _: _Numbers) -> _Numbers:
-            least, most, more, less = low[bins], top[bins], up[bins], down[bins]
-            units, inner = np.round(numbers * more / less), np.clip(numbers, least, most)
-            # One that leaves its bin by rounding goes back.
-            tried = [(units + step) / more * less for step in (0, -1, 1)]
-            fits = [(short >= least) & (short <= most) for short in tried]
-            return np.select(fits, tried, inner) + 0.0
-
-        return rounded
+        bins = Bins(least[:-1], np.diff(least), edge[:-1], edge[1:] - 1, low, top, up, down)
+        begin, wide = scaled(self.low), are_wide(self.low, self.high)
+        tilts = np.where(np.abs(tilts) < _EVEN, 0.0, tilts)
+        room, growth = scaled(self.high) - begin, np.expm1(tilts)
+        return bins, Blocks(ends - held, ends, held, tilts, growth, self.low, self.high, begin, room, wide)
 
 
 def _van_der_corput(place: int) -> float:

@@ -23,7 +23,7 @@ from dpopt.releases.records import RowBlock
 from dpopt.schema.dates import NANOSECONDS, TICKS, date_number, has_time, has_years
 from dpopt.schema.lengths import add_lengths, arrow_of, as_in_files, ends_in_files
 from dpopt.schema.schema import Attribute, AttributeKind, Schema, Value, value_text
-from dpopt.threads import USUAL, one_ahead
+from dpopt.threads import one_ahead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,8 +146,7 @@ def write_csv(stream: IO[bytes], schema: Schema, blocks: Iterable[RowBlock], wei
         texts = ("" if value is None else value_text(value) for value in values)
         return pa.array([_cell(text, alone=last == 0) + end for text in texts], kind)
 
-    made = _columns(schema, blocks, cells)
-    for block, columns in one_ahead(made) if USUAL > 1 else made:
+    for block, columns in one_ahead(_columns(schema, blocks, cells)):
         if block.weights is not None:
             different, places = np.unique(block.weights, return_inverse=True)
             columns.append(partial(_taken, cells(last, None, different.tolist()), pa.array(places.astype(np.int32))))
@@ -188,8 +187,7 @@ def records_tables(schema: Schema, blocks: Iterable[RowBlock], weight_column: st
     def numbers(place: int, attribute: Attribute, drawn: NDArray[np.float64]) -> pa.Array:
         return _typed(_arrow_numbers(attribute, drawn, ends_in_files(attributes, place)), types[place])
 
-    made = _columns(schema, blocks, typed, numbers)
-    for block, columns in one_ahead(made) if USUAL > 1 else made:
+    for block, columns in one_ahead(_columns(schema, blocks, typed, numbers)):
         arrays = [column(slice(None)) for column in columns]
         yield pa.table(arrays if block.weights is None else [*arrays, pa.array(block.weights)], names=names)
 

@@ -170,3 +170,10 @@ def test_equal_and_close_words_have_their_stable_order(words: list[int], monkeyp
     monkeypatch.setattr(public_random, "public_stream", lambda *_: Scripted(words))
     expected = np.argsort(np.array(words, dtype=np.uint64), kind="stable").tolist()
     assert [part.tolist() for part in shuffled(0, "", np.ones(len(words), dtype=np.int64))] == [expected]
+
+
+@pytest.mark.parametrize("groups", [[0, 0, 0, 0, 0], [1, 0, 1, 0, 1], [0, 70_000, 2, 2, 70_000]])
+@pytest.mark.parametrize("words", [[5, 1, 5, 5, 1], [2**40 + 3, 2**40 + 1, 2**63, 2**40 + 2, 0]])
+def test_groups_are_put_in_order_first(words: list[int], groups: list[int]) -> None:
+    expected = sorted(range(5), key=lambda place: (groups[place], words[place], place))
+    assert permutation(Scripted(words), 5, np.array(groups, dtype=np.int32)).tolist() == expected

@@ -246,6 +246,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, monkeypatch: pytest.
     """Four times as many rows, in four times as many blocks of the same size."""
     monkeypatch.setattr(synthetic_records, "ROWS_AT_ONCE", 2**12)
     monkeypatch.setattr(public_random, "_SORTED_AT_ONCE", 2**13)
+    monkeypatch.setattr(public_random, "_DRAWN_AT_ONCE", 2**13)
     schema = Schema((SCHEMA.attributes[0], SCHEMA.attributes[1], SCHEMA.attributes[2]))
     distinct = np.array([[0, 0, 0], [1, 0, 1], [1, 2, 3]], dtype=np.int32)
     values = {one.name: ColumnBlocks.of(one, np.array([3e4, 2e4])) for one in schema.attributes[:2]}

@@ -75,9 +75,11 @@ class BatchCounter:
         """Count on the next batch."""
         queries = self.named.queries
         if isinstance(queries, MarginalSet):
-            from dpopt.queries.counting.marginal_kernels import count_cells
+            from dpopt.queries.counting.marginal_kernels import count_cells, distinct_rows
 
-            counts = count_cells(queries, codes, threads=self._threads)
+            many = len(queries) > len(codes)  # then it is worth to look for equal records
+            columns, weights = (distinct_rows(codes, self.named.sizes) if many else None) or (codes, None)
+            counts = count_cells(queries, columns, weights=weights, threads=self._threads)
             self.counts += np.asarray(counts, dtype=np.int64)
             return
         from dpopt.queries.counting.counting import count_on_columns

@@ -6,10 +6,12 @@ from hashlib import blake2b
 
 import numpy as np
 
+from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.engines.streamed_table import TableInFiles
 from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.counting.binary_columns import BitColumns, SparseColumns
-from dpopt.threads import USUAL, map_in_threads
+from dpopt.queries.marginal_set import MarginalSet
+from dpopt.schema.domains import Domains
 
 
 def table_digests(dataset: PrivateDataset, key: bytes) -> list[str]:
@@ -25,8 +27,6 @@ def table_digests(dataset: PrivateDataset, key: bytes) -> list[str]:
         if isinstance(columns, SparseColumns):
             facts.append(np.diff(columns.starts))
         elif not isinstance(columns, BitColumns):
-            sizes = dataset._schema.sizes.tolist()
-            pairs = list(zip(columns, sizes, strict=True))
-            found = map_in_threads(lambda pair: np.bincount(pair[0], minlength=pair[1]), pairs, USUAL)
-            facts.append(np.concatenate(found))
+            attributes = np.arange(len(dataset._schema), dtype=np.int32)[:, None]
+            facts.append(exact_counts(dataset, MarginalSet(Domains.of(dataset._schema, occurring=False), attributes)))
     return [blake2b(fact.astype("<i8").tobytes(), key=key).hexdigest() for fact in facts]

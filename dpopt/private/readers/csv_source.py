@@ -15,6 +15,7 @@ from dpopt.private.readers.table_problems import shown
 from dpopt.private.readers.table_sources import BATCH_ROWS, checked_names
 from dpopt.private.readers.text_fields import Fields, Malformed, TextForm, fields_of, is_packed, table_columns
 from dpopt.private.tables.dataset import Progress
+from dpopt.threads import one_ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,11 +56,12 @@ class CsvSource:
     ) -> Iterator[tuple[int, pa.Array]]:
         """Yield the columns of one block of lines after the other, as dictionaries of texts.
 
-        Blocks have 4 MiB of text (up to 64 MiB for thousands of columns), whatever number of rows is asked for.
+        Blocks have 4 MiB of text (up to 64 MiB for thousands of columns), whatever number of rows is asked for. A thread
+        divides the next one.
         """
         self._malformed = self._none_malformed()
         done, total = 0, max(self._path.stat().st_size, 1)
-        for fields, rows, good in self._blocks():
+        for fields, rows, good in one_ahead(self._blocks()):
             self._malformed.add_records(fields, rows[~good])
             yield from enumerate(table_columns(fields, rows, good, positions))
             done += len(fields.block)

@@ -24,6 +24,7 @@ Coded = NDArray[np.int32]  # codes, and members of Problem for what has none
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NO_FINITE_NUMBER = r"^(?i:[+-]?(inf|infinity)|nan)$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"
+_FEW_EDGES = 16  # as many comparisons are made faster than a search
 _EXACT = 2**53  # whole numbers up to here are exact in float64
 
 
@@ -45,7 +46,13 @@ class NumericCodes:
 
     def numbers(self, numbers: NDArray[np.float64]) -> Coded:
         """Return the code of each number; NaN is a missing value."""
-        codes = np.searchsorted(self._inner_edges, numbers, side="right").astype(np.int32)
+        if self._inner_edges.size < _FEW_EDGES:
+            reached = np.zeros(numbers.size, dtype=np.int8)
+            for edge in self._inner_edges:
+                reached += (numbers >= edge).view(np.int8)
+            codes = reached.astype(np.int32)
+        else:
+            codes = np.searchsorted(self._inner_edges, numbers, side="right").astype(np.int32)
         if not self._clip:
             codes[(numbers < self._low) | (numbers > self._high)] = Problem.OUTSIDE
         if self._integer:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpopt.errors import PrivateDataError, counted
 from dpopt.private.readers.table_problems import refuse_faults, unreadable
 from dpopt.private.readers.table_sources import BLANKS
+from dpopt.threads import USUAL, map_in_threads
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -311,18 +312,19 @@ def table_columns(
     """Return columns of the table whose rows are some records, as dictionaries of texts; null where a row is not good."""
     import pyarrow as pa
 
-    texts, columns = fields.arrow(), []
+    texts = fields.arrow()
     firsts = fields.firsts[rows]
     blank = fields.firsts[rows + 1] == firsts  # in a table of one column: an empty value
     absent = None if good.all() else ~good
     if blank.any():
         texts = pa.concat_arrays([texts, pa.array([b""])])
         firsts = np.where(blank, len(texts) - 1, firsts)
-    for position in positions:
-        places = pa.array(firsts + position, mask=absent)
-        encoded = texts.take(places).dictionary_encode()
-        columns.append(pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(pa.string())))
-    return columns
+
+    def column(position: int) -> pa.Array:
+        encoded = texts.take(pa.array(firsts + position, mask=absent)).dictionary_encode()
+        return pa.DictionaryArray.from_arrays(encoded.indices, encoded.dictionary.cast(pa.string()))
+
+    return map_in_threads(column, positions, USUAL)
 
 
 def _divided(block: bytes, form: TextForm, before: int) -> Fields:

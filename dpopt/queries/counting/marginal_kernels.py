@@ -99,7 +99,7 @@ def distinct_rows(
     Rows are numbered column by column, and anew wherever the next column could make too many numbers.
     """
     rows = columns[0].size if columns else 0
-    numbers, most = np.zeros(rows, dtype=np.int64), 1
+    numbers, most = np.zeros(rows, dtype=np.int32), 1
     for column, size in zip(columns, sizes.tolist(), strict=True):
         if most * size > MOST_NUMBERS:
             numbers, most = _numbered_anew(numbers, most)
@@ -116,10 +116,10 @@ def distinct_rows(
     return [column[place] for column in columns], np.bincount(numbers).astype(np.float64)
 
 
-def _numbered_anew(numbers: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], int]:
+def _numbered_anew(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int32], int]:
     """Return numbers below `most` with none left out, in the same order, and how many there are."""
     there = np.bincount(numbers, minlength=most) > 0
-    return (np.cumsum(there) - 1)[numbers], int(there.sum())
+    return (np.cumsum(there, dtype=np.int32) - np.int32(1))[numbers], int(there.sum())
 
 
 class _Positions:
