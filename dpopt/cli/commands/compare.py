@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import EXIT_INTERRUPTED, application, command
+from dpopt.cli.application import command, command_group, interrupted_exit
 from dpopt.cli.commands.compare_releases import check_out, compare_whole_releases
 from dpopt.cli.commands.plan import print_json
 from dpopt.cli.model_source import Numbers, Source, model_of
@@ -94,8 +94,7 @@ class Running:
             kept = f"; they are kept in {out}" if out is not None else ""
             done = len(latest.rows)
             what = f"after {done} of {total} rows{kept}" if done else "before the first row was done: nothing is kept"
-            typer.echo(f"interrupted {what}", file=sys.stderr)
-            raise typer.Exit(EXIT_INTERRUPTED)
+            interrupted_exit(f"interrupted {what}")
         if out is not None and not self.as_json:
             typer.echo(f"written to {out}")
 
@@ -192,10 +191,7 @@ def _cases_of_models(names: list[str], numbers: Numbers) -> list[Case]:
     return [Case(source.name, model_of(source)) for source in sources]
 
 
-bench_group = typer.Typer(
-    help="Run solvers on the benchmark; check submissions.", no_args_is_help=True, pretty_exceptions_enable=False
-)
-application.add_typer(bench_group, name="bench")
+bench_group = command_group("bench", "Run solvers on the benchmark; check submissions.")
 
 
 @command("run", group=bench_group)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import application, command
+from dpopt.cli.application import command, command_group
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -194,9 +194,7 @@ class Kind:
     @functools.cached_property
     def group(self) -> typer.Typer:
         """The group of its commands."""
-        group = typer.Typer(help=self.about, no_args_is_help=True, pretty_exceptions_enable=False)
-        application.add_typer(group, name=self.name)
-        return group
+        return command_group(self.name, self.about)
 
     def plans(self, terms: type[PlanBudgetOptions] = PlanOptions) -> _Decorator[Output]:
         """Register `plan`, which shows what a release would measure; `terms` are the options of its budget."""
