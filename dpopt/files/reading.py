@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 import stat
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from dpopt.errors import DpoptError
+from dpopt.errors import DpoptError, meant
 
 MOST_BYTES = 2**30
 """Of a file of text or JSON, at most."""
@@ -75,9 +74,8 @@ def neighbours(path: Path, *, but: Collection[str] = ()) -> str:
     """Return, for a file that is not there, that its folder is not, or which files have names like it, but for some endings."""
     if not path.parent.is_dir():
         return f": there is no folder {str(path.parent)!r}"
-    others = [other.name for other in path.parent.iterdir() if other.suffix.lower() not in but]
-    near = difflib.get_close_matches(path.name, others, n=2)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    others = (other.name for other in path.parent.iterdir() if other.suffix.lower() not in but)
+    return meant(path.name, others, most=2)
 
 
 def read_text(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> str:
