@@ -6,7 +6,6 @@ the command line, or the codec. Refusals say what was found, and what is expecte
 
 from __future__ import annotations
 
-import difflib
 import functools
 import types
 import typing
@@ -18,7 +17,7 @@ from sys import float_info
 from typing import Any
 
 from dpopt.arguments import meaning_of, plain
-from dpopt.errors import DpoptError
+from dpopt.errors import DpoptError, meant
 
 _SIDES = (("least", "of at least", ge), ("above", "above", gt), ("most", "at most", le), ("below", "below", lt))
 
@@ -105,8 +104,7 @@ class OneOf:
     def __call__(self, value: Any, error: type[DpoptError], name: str = "") -> str:
         """Return the text, or raise `error`."""
         if not isinstance(value, str) or value not in self.members:
-            near = difflib.get_close_matches(value, self.members, n=1) if isinstance(value, str) else []
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = meant(value, self.members) if isinstance(value, str) else ""
             members = [one or repr(one) for one in self.members]
             expected = " or ".join(members) if len(members) == 2 else f"one of {', '.join(members)}"
             raise error(f"{self.called or name} is {expected}; found {value!r}{hint}")

@@ -9,10 +9,11 @@ they are (``delta=``, ``predict=False``), and the studio as its fields.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -52,6 +53,12 @@ def named_as_in(door: str) -> Iterator[None]:
         yield
     finally:
         _DOOR.reset(token)
+
+
+def meant(found: str, known: Iterable[str], most: int = 1) -> str:
+    """Return "; did you mean 'this'?" of the known texts that are most like another one; nothing if none is."""
+    near = difflib.get_close_matches(found, list(known), n=most)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def counted(number: int, noun: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from dpopt.algorithms.options import (
     Projection,
     SmallDatabase,
 )
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, meant
 from dpopt.releases.plan import refuse_removed
 
 if TYPE_CHECKING:
@@ -74,9 +73,7 @@ def options_named(algorithm: str, given: Mapping[str, Any]) -> Options:
     for option, value in {"algorithm": algorithm, **given}.items():
         refuse_removed(option, value)
     if algorithm not in OPTIONS:
-        near = difflib.get_close_matches(algorithm, OPTIONS, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise PlanError(f"--algorithm is one of {', '.join(OPTIONS)}; found {algorithm!r}{hint}")
+        raise PlanError(f"--algorithm is one of {', '.join(OPTIONS)}; found {algorithm!r}{meant(algorithm, OPTIONS)}")
     for name in given:
         if name not in OPTIONS[algorithm].known:
             raise PlanError(

@@ -363,7 +363,7 @@ def size_note(plan: Plan) -> str | None:
         return None
     if plan.budget.earlier:
         text, advice = measured_note(plan.size, plan.budget)
-        return None if advice else Detail(f"note: {text}")
+        return Detail(f"note: {text}") if advice is None else None
     if plan.budget.rows_per_person is not None:
         return None
     return (

@@ -25,6 +25,15 @@ NEIGHBOURS = (
     "Which tables must be hard to tell apart: add-remove (default: one record is added or removed, and the number of "
     "records is private) or replace (one record is changed, and the number of records is public)."
 )
+Epsilon = Annotated[
+    float | None,
+    "Privacy budget epsilon: how much can be revealed about one record. 1 is common, smaller is more private.",
+]
+Delta = Annotated[
+    float | None,
+    "Probability that the promise of epsilon fails, well below 1/n. Default: 1e-9, or 1/n0^2 rounded down for a given n0. "
+    "0 asks for pure differential privacy.",
+]
 Rho = Annotated[
     float | None,
     "Privacy budget rho of zero-concentrated differential privacy (zCDP), instead of --epsilon and --delta.",
@@ -42,15 +51,8 @@ N0 = Annotated[
 class PlanTerms:
     """The terms of a plan, besides schema, workload, number of records and the options of an algorithm."""
 
-    epsilon: Annotated[
-        float | None,
-        "Privacy budget epsilon: how much can be revealed about one record. 1 is common, smaller is more private.",
-    ] = None
-    delta: Annotated[
-        float | None,
-        "Probability that the promise of epsilon fails, well below 1/n. Default: 1e-9, or 1/n0^2 rounded down for a given n0. "
-        "0 asks for pure differential privacy.",
-    ] = None
+    epsilon: Epsilon = None
+    delta: Delta = None
     rho: Rho = None
     neighbours: Annotated[str | None, NEIGHBOURS] = None
     accountant: Annotated[

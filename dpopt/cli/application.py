@@ -165,6 +165,14 @@ application = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def command_group(name: str, about: str) -> typer.Typer:
+    """Return a new group of commands of this name, with its help."""
+    group = typer.Typer(help=about, no_args_is_help=True, pretty_exceptions_enable=False)
+    application.add_typer(group, name=name)
+    return group
+
+
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
 
@@ -193,8 +201,7 @@ def command(
             except DpoptError as error:
                 fail(str(error))
             except KeyboardInterrupt:
-                typer.echo("interrupted", file=sys.stderr)
-                raise typer.Exit(EXIT_INTERRUPTED) from None
+                interrupted_exit("interrupted")
             except BrokenPipeError:
                 sys.stderr.close()
                 raise typer.Exit(EXIT_ERROR) from None
@@ -335,3 +342,9 @@ def fail(message: str) -> NoReturn:
     """Show an error and leave."""
     typer.echo(f"error: {message}", file=sys.stderr)
     raise typer.Exit(EXIT_ERROR)
+
+
+def interrupted_exit(message: str) -> NoReturn:
+    """Say what an interruption has left, and leave."""
+    typer.echo(message, file=sys.stderr)
+    raise typer.Exit(EXIT_INTERRUPTED) from None

@@ -9,17 +9,14 @@ import typer
 
 from dpopt.algorithms.terms import Rho
 from dpopt.cli import options
-from dpopt.cli.application import application, command
+from dpopt.cli.application import command, command_group
 from dpopt.cli.commands.plan import print_json
 from dpopt.cli.reports.reports import console, print_table
 
 if TYPE_CHECKING:
     from dpopt.transcript.budget_contents import BudgetContents
 
-budget_group = typer.Typer(
-    help="Keep one budget over many releases.", no_args_is_help=True, pretty_exceptions_enable=False
-)
-application.add_typer(budget_group, name="budget")
+budget_group = command_group("budget", "Keep one budget over many releases.")
 
 
 @command("create", group=budget_group)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpopt.algorithms.terms import NEIGHBOURS, Rho
+from dpopt.algorithms.terms import NEIGHBOURS, Delta, Epsilon, Rho
 from dpopt.errors import PlanError
 from dpopt.private.readers import reading_help as help_of
 
@@ -46,15 +46,6 @@ WorkloadOption = Annotated[
     "parity:3,count=100000,seed=7 (an odd number of 3 hold), popular:3,count=500000,seed=7,ranks=FILE (popular "
     "items more often), or a JSON file. ',occurring': only values declared as occurring. ',positive': only "
     "conjunctions without '!='. Public.",
-]
-EpsilonOption = Annotated[
-    float | None,
-    "Privacy budget epsilon: how much can be revealed about one record. 1 is common, smaller is more private.",
-]
-DeltaOption = Annotated[
-    float | None,
-    "Probability that the promise of epsilon fails, well below 1/n. Default: 1e-9, or 1/n0^2 rounded down for a given n0. "
-    "0 asks for pure differential privacy.",
 ]
 PersonOption = Annotated[str | None, help_of.PERSON]
 RowsPerPersonOption = Annotated[int | None, help_of.ROWS_PER_PERSON]
@@ -153,8 +144,8 @@ class AnyReadingOptions(LayoutOptions, ReadingOptions):
 class SpendingOptions:
     """The budget, and the tables between which it holds."""
 
-    epsilon: EpsilonOption = None
-    delta: DeltaOption = None
+    epsilon: Epsilon = None
+    delta: Delta = None
     rho: Rho = None
     neighbours: Annotated[str, NEIGHBOURS] = "add-remove"
 

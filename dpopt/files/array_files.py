@@ -19,7 +19,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from dpopt.errors import DpoptError
-from dpopt.files.reading import damage_as, read_text
+from dpopt.files.reading import damage_as, open_file, read_text
 
 MOST_ARRAYS = 4096
 """In one archive, at most."""
@@ -74,14 +74,14 @@ class ArrayFile:
 @contextmanager
 def open_arrays(path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int) -> Iterator[ArrayFile]:
     """Open an .npz archive of at most `most` bytes, unpacked; damage that shows within the `with` raises `error`."""
-    with _refusing(error, place), Path(path).open("rb") as stream, zipfile.ZipFile(stream) as archive:
+    with _refusing(error, place), open_file(path) as stream, zipfile.ZipFile(stream) as archive:
         yield ArrayFile(archive, most)
 
 
 def read_array(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> NDArray[Any]:
     """Return the array of an .npy file; errors as of `open_arrays`."""
     array_header(path, place, error)
-    with _refusing(error, place), Path(path).open("rb") as stream:
+    with _refusing(error, place), open_file(path) as stream:
         return np.asarray(npy.read_array(stream, allow_pickle=False))
 
 
@@ -123,7 +123,7 @@ def _are_numbers(row: list[str]) -> bool:
 
 def array_header(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> Header:
     """Return shape and type of the array in an .npy file, which is not read; errors as of `open_arrays`."""
-    with _refusing(error, place), Path(path).open("rb") as stream:
+    with _refusing(error, place), open_file(path) as stream:
         return _header(stream, os.fstat(stream.fileno()).st_size)
 
 

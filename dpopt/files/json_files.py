@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import NoReturn
 
-from dpopt.errors import DpoptError
+from dpopt.errors import DpoptError, meant
 from dpopt.files.reading import read_text
 from dpopt.files.written_files import whole_file
 
@@ -167,9 +166,7 @@ def refuse_unknown_keys(found: Iterable[str], known: Iterable[str], place: str, 
     known = list(known)
     for key in found:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise error(f"{place}: unknown key {key!r}{hint} (known: {', '.join(known)})")
+            raise error(f"{place}: unknown key {key!r}{meant(key, known)} (known: {', '.join(known)})")
 
 
 def shown(value: object, limit: int = 60, other: Callable[[object], object] = repr) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
+import errno
 import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from dpopt.errors import DpoptError
+from dpopt.errors import DpoptError, meant
 
 MOST_BYTES = 2**30
 """Of a file of text or JSON, at most."""
@@ -42,11 +44,19 @@ def _said(problem: BaseException) -> str:
     return f"{problem}" or type(problem).__name__
 
 
+def open_file(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a regular file to read; anything else raises OSError, such as a pipe, for whose writer a run would wait."""
+    mode = Path(path).stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # of a folder the system's own words are better
+        raise OSError(errno.EINVAL, "it is not a regular file and can be read only once; save it as a file")
+    return Path(path).open("rb")
+
+
 def read_bytes(path: str | os.PathLike[str], place: str, error: type[DpoptError], most: int = MOST_BYTES) -> bytes:
-    """Return the bytes of a file, or of anything that can be read to its end; no more than `most` are in memory."""
+    """Return the bytes of a file; no more than `most` are in memory."""
     parts, left = [], most + 1
     try:
-        with Path(path).open("rb") as file:
+        with open_file(path) as file:
             while left and (part := file.read(min(left, _BLOCK))):
                 parts.append(part)
                 left -= len(part)
@@ -64,9 +74,8 @@ def neighbours(path: Path, *, but: Collection[str] = ()) -> str:
     """Return, for a file that is not there, that its folder is not, or which files have names like it, but for some endings."""
     if not path.parent.is_dir():
         return f": there is no folder {str(path.parent)!r}"
-    others = [other.name for other in path.parent.iterdir() if other.suffix.lower() not in but]
-    near = difflib.get_close_matches(path.name, others, n=2)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    others = (other.name for other in path.parent.iterdir() if other.suffix.lower() not in but)
+    return meant(path.name, others, most=2)
 
 
 def read_text(path: str | os.PathLike[str], place: str, error: type[DpoptError]) -> str:

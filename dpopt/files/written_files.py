@@ -7,6 +7,7 @@ The journal of a run, which grows line by line, is the one exception.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import tempfile
@@ -14,7 +15,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from dpopt.errors import DpoptError, ReleaseFolderError
 
@@ -33,25 +34,43 @@ def whole_file(path: str | os.PathLike[str], *, private: bool = False) -> Iterat
     A file of this name, or the one that a link of this name points to, is replaced. Nothing is left behind where the
     body, or the writing, fails; a killed process leaves a file in the folder whose name begins with a dot and ends with
     ".tmp". What depends on a table without a charge is `private`: only its owner may read it. Raises
-    `ReleaseFolderError` if it cannot be written, or `path` is something else than a file.
+    `ReleaseFolderError` if it cannot be written, or `path` is something else than a file; other errors of the body, such
+    as of a file that it reads, pass unchanged.
     """
     with _written(path) as place:
         target = Path(os.path.realpath(place))
         if target.exists() and not target.is_file():
             raise FileExistsError(errno.EEXIST, "it exists and is not a regular file", str(target))
-        # Named before it is made, so that an interruption at any moment finds it: no other writer has this name.
-        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.tmp")
-        try:
-            with os.fdopen(os.open(temporary, _NEW, PRIVATE if private else PUBLIC), "wb", buffering=2**20) as stream:
-                yield stream
-                stream.flush()
+    # Named before it is made, so that an interruption at any moment finds it: no other writer has this name.
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.tmp")
+    try:
+        with _written(path):
+            raw = _Part(os.open(temporary, _NEW, PRIVATE if private else PUBLIC), path)
+        with io.BufferedWriter(raw, buffer_size=2**20) as stream:
+            yield stream
+            stream.flush()
+            with _written(path):
                 os.fsync(stream.fileno())
+        with _written(path):
             temporary.replace(target)
-        except BaseException:
-            with suppress(OSError):  # of a name that is too long
-                temporary.unlink()
-            raise
-        flush_folder(target.parent)
+            flush_folder(target.parent)
+    except BaseException:
+        with suppress(OSError):  # of a name that is too long
+            temporary.unlink()
+        raise
+
+
+class _Part(io.FileIO):
+    """A file on its way, whose place is to blame where it cannot be written."""
+
+    def __init__(self, handle: int, place: str | os.PathLike[str]) -> None:
+        super().__init__(handle, "wb")
+        self._place = place
+
+    def write(self, data: Any) -> int:
+        """Write bytes, or raise ReleaseFolderError."""
+        with _written(self._place):
+            return super().write(data)
 
 
 @contextmanager

@@ -32,15 +32,7 @@ from numpy.typing import NDArray
 
 from dpopt.arrays import freeze
 from dpopt.programs.max_csp import MaxCsp
-from dpopt.programs.reduction import (
-    Reduction,
-    impossible_columns,
-    part_of,
-    ranges,
-    reduce_max_csp,
-    simplified,
-    with_codes,
-)
+from dpopt.programs.reduction import Reduction, impossible_columns, ranges, reduce_max_csp, simplified, with_codes
 from dpopt.programs.results import Point
 from dpopt.queries.clauses import Clauses, full_masks
 from dpopt.schema.rules.threshold_circuit import NO_RULES
@@ -382,7 +374,7 @@ def _component(
     if gates.any():
         whole = program.rules
         terms, entries = gates[whole.gate_of_term()], gates[whole.gate_of_child()]
-        rules = part_of(whole, whole.bounds, whole.required, gates, terms, entries)
+        rules = whole.part(whole.bounds, whole.required, gates, terms, entries)
         codes = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rules = with_codes(rules, number, sizes, codes.astype(np.int32))
     return Component(

@@ -12,7 +12,7 @@ bounds of their parents.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,56 +99,7 @@ def with_codes(
     first = np.cumsum(sizes, dtype=np.int64) - sizes
     columns = np.repeat(first[attributes], lengths) + ranges(lengths)
     values = rules.values[np.repeat(rules.value_starts[:-1], lengths) + codes[columns]]
-    return ThresholdCircuit(
-        rules.names,
-        rules.bounds,
-        rules.required,
-        rules.rule_of,
-        rules.term_starts,
-        freeze(attributes),
-        starts(lengths),
-        freeze(values),
-        rules.child_starts,
-        rules.children,
-        rules.coefficients,
-    )
-
-
-def part_of(
-    rules: ThresholdCircuit,
-    bounds: NDArray[np.int64],
-    required: NDArray[np.bool_],
-    gates: NDArray[np.bool_],
-    terms: NDArray[np.bool_],
-    entries: NDArray[np.bool_],
-) -> ThresholdCircuit:
-    """Return the circuit of some gates with some of their terms and children; rules without a required gate are gone.
-
-    Of a circuit of g gates with t terms and c entries of children: `bounds` (g,) are the new bounds, `required` (g,)
-    says which gates are required from now on, `gates` (g,) which stay, and `terms` (t,) and `entries` (c,) which terms
-    and children of gates that stay remain; such children are themselves among the gates that stay.
-    """
-    alive = np.zeros(rules.number_of_rules, dtype=np.bool_)
-    alive[rules.rule_of[gates & required]] = True
-    gates = gates & alive[rules.rule_of]
-    term_gate, parent = rules.gate_of_term(), rules.gate_of_child()
-    terms, entries = terms & gates[term_gate], entries & gates[parent]
-    number = np.cumsum(gates, dtype=np.int32) - 1
-    lengths = np.diff(rules.value_starts)
-    names = tuple(name for name, kept in zip(rules.names, alive.tolist(), strict=True) if kept)
-    return ThresholdCircuit(
-        names,
-        freeze(bounds[gates]),
-        freeze(required[gates]),
-        freeze((np.cumsum(alive, dtype=np.int32) - 1)[rules.rule_of[gates]].astype(np.int32)),
-        starts(np.bincount(term_gate[terms], minlength=len(rules))[gates]),
-        freeze(rules.term_attributes[terms]),
-        starts(lengths[terms]),
-        freeze(rules.values[np.repeat(terms, lengths)]),
-        starts(np.bincount(parent[entries], minlength=len(rules))[gates]),
-        freeze(number[rules.children[entries]].astype(np.int32)),
-        freeze(rules.coefficients[entries]),
-    )
+    return replace(rules, term_attributes=freeze(attributes), value_starts=starts(lengths), values=freeze(values))
 
 
 def simplified(rules: ThresholdCircuit) -> tuple[ThresholdCircuit, str | None]:
@@ -178,7 +129,7 @@ def simplified(rules: ThresholdCircuit) -> tuple[ThresholdCircuit, str | None]:
         bounds = rules.bounds.copy()
         np.subtract.at(bounds, term_gate[~terms], low[~terms])
         np.subtract.at(bounds, parent[true[children]], rules.coefficients[true[children]])
-        rules = part_of(rules, bounds, required, gates, terms, open_entry)
+        rules = rules.part(bounds, required, gates, terms, open_entry)
     return rules, None
 
 

@@ -176,15 +176,20 @@ def _instead(budget: Budget) -> str:
     return f"if {number} is public, declare it with {options}, which costs nothing; otherwise take a larger budget"
 
 
-def measured_note(size: int, budget: Budget) -> tuple[str, str]:
-    """Return a note on a number of records that was, or is to be, measured; and advice to the owner if its noise is large."""
+def measured_note(size: int, budget: Budget) -> tuple[str, str | None]:
+    """Return a note on a number of records that was, or is to be, measured; and advice to the owner if its noise is large.
+
+    None: it is not large. The advice is empty where the warning of `tell_smallest` has given it.
+    """
     deviation = SizeMeasurement.of(budget).deviation
     share = deviation / size
     text = (
         f"the number of records, {size:,}, is private too: 1 % of the budget measures it, with a standard deviation of "
         f"{float(f'{deviation:.3g}'):,.9g} records ({100 * share:.2g} %), and every count is off by the same percentage"
     )
-    return text, _instead(budget) if share > WARNED_FROM else ""
+    if share <= WARNED_FROM:
+        return text, None
+    return text, "" if LEAST_DEVIATIONS * deviation >= WARNED_LEAST else _instead(budget)
 
 
 def size_deviation(budget: Budget) -> float:

@@ -61,12 +61,18 @@ class Progress:
 
     def share(self, done: float) -> None:
         """Take note that a share between 0 and 1 of the stage is done."""
+        self.moved(done, "")
 
     def round(self, number: int, rounds: int, value: float) -> None:
         """Take note of a finished round and the value of its record: objective divided by draws."""
+        self.moved(number / rounds, f"{number:,} of {rounds:,}")
 
     def step(self, number: int, steps: int, what: str) -> None:
         """Take note of a finished step of a stage and of its result, in words; public values only."""
+        self.moved(number / steps, f"{number:,} of {steps:,}, {what}")
+
+    def moved(self, done: float, text: str) -> None:
+        """Take note of a share, of a round or of a step, whose words these are, unless its own method does otherwise."""
 
     def figures(self, of_round: Callable[[], Figures]) -> None:
         """Take note of the result of the next round; `of_round` is called only where that is kept."""
@@ -162,24 +168,13 @@ class NotebookProgress(Progress):
         self._pace = Pace(time.perf_counter())
         self._draw(f"{escape(stage)} <progress></progress>")
 
-    def share(self, done: float) -> None:
-        """Move the bar."""
-        self._move(done, "")
-
-    def round(self, number: int, rounds: int, value: float) -> None:
-        """Move the bar of the rounds."""
-        self._move(number / rounds, f"{number:,} of {rounds:,}")
-
-    def step(self, number: int, steps: int, what: str) -> None:
-        """Move the bar and show the finished part."""
-        self._move(number / steps, f"{number:,} of {steps:,}, {what}")
-
     def end(self, stage: str) -> None:
         """Remove the bar."""
         super().end(stage)
         self._draw("")
 
-    def _move(self, done: float, text: str) -> None:
+    def moved(self, done: float, text: str) -> None:
+        """Move the bar and show the finished part."""
         now = time.perf_counter()
         left = self._pace.seconds_left(done, now)
         if now - self._drawn < self.APART or not self._begun:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import RulesError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
+from dpopt.programs.building import Builder
 from dpopt.programs.max_csp import MaxCsp
 from dpopt.programs.results import SolveLimits, Termination
 from dpopt.programs.solver import Solver, why_refused
 from dpopt.queries.clauses import Clauses
-from dpopt.schema.rules.threshold_circuit import ThresholdCircuit, starts
+from dpopt.schema.rules.threshold_circuit import ThresholdCircuit
 
 SECONDS = 60.0
 """How long one question "can these rules be obeyed together?" may take."""
@@ -166,37 +167,18 @@ def _irreducible(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> list[int]
 
 
 def _smallest_hitting_set(sets: list[list[int]], size: int) -> list[int]:
-    """Return a smallest set of numbers below `size` that meets each of the sets."""
+    """Return a smallest set of numbers below `size` that meets each of the sets.
+
+    minimize sum_i x_i  subject to  sum of x_i over each set >= 1,  x_i 0 or 1
+    """
     from dpopt.solvers.registry import get_solver
 
     if not sets:
         return []
-    attributes = np.arange(size, dtype=np.int32)[:, None]
-    members = Clauses.conjunctions(attributes, np.ones((size, 1), dtype=np.int32), np.ones((size, 1), dtype=np.bool_))
-    weights = np.full(size, -1, dtype=np.int64)
-    program = MaxCsp(np.full(size, 2, dtype=np.int32), members, weights, _meeting(sets))
-    record = accepting_max_csp(get_solver("cp-sat")).solve(program).require_record()
-    return np.flatnonzero(record).tolist()
-
-
-def _meeting(sets: list[list[int]]) -> ThresholdCircuit:
-    """Return the rules "at least one member of each set is chosen" over as many attributes with codes 0 and 1."""
-    lengths = np.array([len(one) for one in sets], dtype=np.int64)
-    members = np.concatenate([np.array(sorted(one), dtype=np.int32) for one in sets])
-    count = len(sets)
-    return ThresholdCircuit(
-        tuple(f"meets set {number}" for number in range(count)),
-        np.ones(count, dtype=np.int64),
-        np.ones(count, dtype=np.bool_),
-        np.arange(count, dtype=np.int32),
-        starts(lengths),
-        members,
-        starts(np.full(members.size, 2)),
-        np.tile(np.array([0, 1], dtype=np.int64), members.size),
-        np.zeros(count + 1, dtype=np.int64),
-        np.zeros(0, dtype=np.int32),
-        np.zeros(0, dtype=np.int64),
-    )
+    build, owners = Builder(), np.repeat(np.arange(len(sets)), list(map(len, sets)))
+    x = build.variables("x", size, upper=1.0, objective=1.0, whole=True)
+    build.rows("meets", len(sets), (owners, x[np.concatenate(sets)], 1.0), lower=1.0)
+    return np.flatnonzero(get_solver("cp-sat").solve(build.program()).require_solution()).tolist()
 
 
 def _question(rules: ThresholdCircuit, sizes: NDArray[np.int32]) -> MaxCsp:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 
+from dpopt.constraints import OneOf
 from dpopt.errors import PlanError, SolverUnavailableError
 from dpopt.models.best_responses.max_csp_as_mip import accepting_max_csp
 from dpopt.models.best_responses.own_formulation import PREFIX, OwnFormulation
@@ -24,14 +24,9 @@ FORMULATIONS = "dpopt.formulations"
 
 def formulation_named(name: str | None) -> Formulation:
     """Return the formulation of that name; without a name the one with the tightest relaxation."""
-    names = [known.value for known in Formulation]
     if name is None:
         return Formulation.CLIQUE
-    if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise PlanError(f"a formulation is one of {', '.join(names)}; found {name!r}{hint}")
-    return Formulation(name)
+    return Formulation(OneOf("a formulation", tuple(known.value for known in Formulation))(name, PlanError))
 
 
 def solver_and_formulation(

@@ -30,7 +30,6 @@ from dpopt.solvers.process.adapter import (
 )
 
 if TYPE_CHECKING:
-    from ortools.math_opt import model_pb2
     from ortools.math_opt.python import mathopt
 
     MathOptModel = mathopt.Model
@@ -209,21 +208,12 @@ def mathopt_model(
     *,
     name: str = "dpopt",
 ) -> mathopt.Model:
-    """Return the program as a model of OR-Tools' MathOpt; squares become its quadratic objective."""
-    from ortools.math_opt.python import mathopt
+    """Return the program as a model of OR-Tools' MathOpt, filled from the arrays; squares become its quadratic objective.
 
-    return mathopt.Model.from_model_proto(mathopt_proto(program, variables, rows, name=name))
-
-
-def mathopt_proto(
-    program: MixedIntegerProgram | QuadraticProgram,
-    variables: Sequence[Block] = (),
-    rows: Sequence[Block] = (),
-    *,
-    name: str = "",
-) -> model_pb2.ModelProto:
-    """Return the program as MathOpt's protocol buffer, filled from the arrays; without blocks it holds no names."""
+    Without blocks it holds no names.
+    """
     from ortools.math_opt import model_pb2
+    from ortools.math_opt.python import mathopt
 
     linear, goal = program.linear, MultipliedOut.of(program)
     proto = model_pb2.ModelProto(name=name)
@@ -254,7 +244,7 @@ def mathopt_proto(
     matrix.row_ids.extend(owner[order].tolist())
     matrix.column_ids.extend(linear.columns[order].tolist())
     matrix.coefficients.extend(linear.coefficients[order].tolist())
-    return proto
+    return mathopt.Model.from_model_proto(proto)
 
 
 def own_values(model: mathopt.Model, names: Sequence[str], limits: SolveLimits) -> OwnValues:

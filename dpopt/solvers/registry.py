@@ -8,7 +8,6 @@ an adapter in `InChildProcess` if it loads a library).
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import importlib.metadata
@@ -22,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import cast
 
-from dpopt.errors import PlanError, SolverUnavailableError
+from dpopt.errors import PlanError, SolverUnavailableError, meant
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Solver
 from dpopt.solvers.process.adapter import Adapter, remove_left_folders
 
@@ -285,9 +284,8 @@ def _named(name: str) -> Solver:
     if name in (registered := outside(ENTRY_POINTS)):
         return _of_entry_point(registered[name])
     known = solver_names()
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise SolverUnavailableError(f"there is no solver {name!r}{hint}; there are {', '.join(known)}, and {AUTO}")
+    there = f"there are {', '.join(known)}, and {AUTO}"
+    raise SolverUnavailableError(f"there is no solver {name!r}; {there}{meant(name, known)}")
 
 
 def _of_entry(name: str, entry: Entry) -> Solver:

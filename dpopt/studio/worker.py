@@ -56,18 +56,10 @@ class Written(Progress):
         self._state |= {"stage": stage, "share": None}
         self._write(now=True)
 
-    def share(self, done: float) -> None:
+    def moved(self, done: float, text: str) -> None:
         """Keep how much of the stage is done."""
         self._state["share"] = done
         self._write()
-
-    def round(self, number: int, rounds: int, value: float) -> None:
-        """Keep which round has ended."""
-        self.share(number / rounds)
-
-    def step(self, number: int, steps: int, what: str) -> None:
-        """Keep which step has ended."""
-        self.share(number / steps)
 
     def end(self, stage: str) -> None:
         """Keep that the stage has ended."""

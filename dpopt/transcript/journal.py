@@ -19,6 +19,7 @@ from typing import IO, Any, Protocol
 
 from dpopt.errors import ReleaseFolderError, TranscriptError
 from dpopt.files.json_files import parse_json
+from dpopt.files.reading import open_file
 from dpopt.files.written_files import PUBLIC
 from dpopt.transcript.continued_file import ContinuedFile
 
@@ -149,7 +150,7 @@ class JournalContents:
 
 def begins_as_journal(path: str | os.PathLike[str]) -> bool:
     """Return whether a file that can be read begins as each journal does."""
-    with suppress(OSError, ValueError), Path(path).open("rb") as file:
+    with suppress(OSError, ValueError), open_file(path) as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
     return False
 
@@ -160,7 +161,7 @@ def read_journal(path: Path) -> JournalContents:
     Raises TranscriptError if the file is missing, or a line other than the last one is damaged.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return _contents(file, path.name)
     except OSError as error:
         raise TranscriptError(f"cannot read the transcript {path.name}: {error.strerror}") from error

@@ -137,8 +137,9 @@ def test_noise_that_matters_is_a_warning(size: int, kind: str) -> None:
         text, advice = measured_note(size, Budget(1.0, 1e-9, None, Accountant.ZCDP, most))
         assert f"the number of records, {size:,}" in text
         assert "n0" not in text  # readers of a release cannot declare it
-        assert ("--n0" in advice) is (kind == "warning")
-        assert ("--n0-counted" in advice) is (kind == "warning" and most is not None)
+        assert (advice is not None) is (kind == "warning")
+        if advice is not None:  # of persons, `tell_smallest` has warned of the noise, with the same advice
+            assert ("--n0" in advice) is (most is None)
 
 
 @pytest.mark.parametrize(("epsilon", "kind", "least"), [(0.1, "warning", "1,063"), (1.0, "note", "116")])

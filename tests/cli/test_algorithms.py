@@ -121,7 +121,7 @@ def test_a_typo_is_answered_with_what_was_meant(tmp_path: Path, typo: str, meant
     for asked in (["release", table, *public, "--out", tmp_path / "out"], ["plan", *public, "--n", 50]):
         text = refuse(*asked)
         assert f"--algorithm is one of {', '.join(ALGORITHMS)}; found '{typo}'" in text
-        assert f"(did you mean '{meant}'?)" in text
+        assert f"; did you mean '{meant}'?" in text
     assert not (tmp_path / "out").exists()
 
 

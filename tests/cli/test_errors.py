@@ -34,7 +34,7 @@ OWNER = "(This message may quote the table: it is for its owner and is stored no
         ("--rho 1 --solver simplex", "there is no solver 'simplex'"),
         ("--rho 1 --solver highs:tight", "a formulation is one of aggregated, per-literal, clique; found 'tight'"),
         ("--rho 1 --algorithm mst", f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'"),
-        ("--rho 1 --algorithm projetcion", "found 'projetcion' (did you mean 'projection'?)"),
+        ("--rho 1 --algorithm projetcion", "found 'projetcion'; did you mean 'projection'?"),
         ("--rho 1 --format xlsx", "the format is one of csv, parquet, npz, baskets; found 'xlsx'"),
         ("--rho 1 --rows 0", "the number of rows must be a whole number of at least 1, found 0"),
         ("--rho 1 --algorithm dualquery --work 0", "the work per round must be a whole number of at least 1"),

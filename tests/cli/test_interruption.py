@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from dpopt.machine import lock_file
 from tests.cli.command_line import COMMAND, inputs, refuse, start, succeed, words
 
 ROUNDS = 40
@@ -123,20 +123,14 @@ def test_only_one_process_resumes_a_run(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_interrupted_before_it_begins_has_spent_nothing(tmp_path: Path) -> None:
-    """The table is a pipe into which nothing is written, so the run waits for it."""
-    arguments = slow_release(tmp_path)
-    table = tmp_path / "pipe.csv"
-    os.mkfifo(table)
-    arguments[1] = table
-    process = start(*arguments)
-    try:
-        with table.open("w") as pipe:  # returns when dpopt has opened the table
-            pipe.flush()
-            process.send_signal(signal.SIGINT)
-            _, messages = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert process.returncode == 130
+    """Another process is writing the budget from which it would be paid, so the run waits for that."""
+    budget, log = tmp_path / "budget", tmp_path / "log"
+    succeed("budget", "create", budget, *words("--epsilon 1e6 --neighbours replace"))
+    with budget.open("r+b") as writing:
+        assert lock_file(writing.fileno())
+        process = start(*slow_release(tmp_path), "--budget", budget, "--log", log)
+        code, _, messages = stopped(process, lambda: log.exists() and b'"end", ' in log.read_bytes())
+    assert code == 130
     assert messages.splitlines()[-1].startswith("interrupted")
     assert not (tmp_path / "out").exists()
 

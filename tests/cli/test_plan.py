@@ -186,7 +186,7 @@ def test_the_paper_s_parameters_for_a_wanted_accuracy(public: list[object]) -> N
         ("--n 9 --rho 1 --neighbours swap", "--neighbours is one of replace, add-remove"),
         ("--n 9 --rho 1 --algorithm dualquery --plan-by luck", "--plan-by is rule or bound"),
         ("--n 9 --rho 1 --algorithm mst", f"--algorithm is one of {', '.join(ALGORITHMS)}; found 'mst'"),
-        ("--n 9 --rho 1 --algorithm dualqury", "(did you mean 'dualquery'?)"),
+        ("--n 9 --rho 1 --algorithm dualqury", "; did you mean 'dualquery'?"),
         ("--n 9 --rho 1 --density 1", "--density, the public share of ones in the table"),
         ("--n 9 --rho 1 --density 0.1", "--density is the share of ones in a table of zeros and ones"),
         ("--n 9 --rho 1 --algorithm dualquery --step big", "the step eta must be a decimal number such as 1.4"),

@@ -204,7 +204,7 @@ def test_tables_of_least_degrees_are_written(tmp_path: Path) -> None:
         ("--k 5 --degree 2 --solver hihgs", "did you mean 'highs'"),
         ("--k 5 --degree 2 --attributes 4", "at least k = 5"),
         ("--k 5 --degree 2 -o nothing-there/p.json", "there is no folder"),
-        ("--k 5 --degree 2 --minimise variance", "expected error, coefficients or noise"),
+        ("--k 5 --degree 2 --minimise variance", "--minimise is one of error, coefficients, noise"),
         ("--k 5 --minimise noise --attributes 9", "needs --attributes, --n and --rho"),
         ("--k 5 --minimise noise --error .1", "chooses error and degree itself"),
         ("--k 5 --minimise noise --attributes 9 --n 9 --rho 0", "rho above 0"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import stat
 import uuid
 from collections.abc import Iterator
@@ -86,6 +87,25 @@ def test_nothing_is_left_when_an_interruption_arrives_as_the_file_is_made(
     with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "a"):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [2**12, 2**22])  # written when the body ends, and within it
+def test_an_error_of_the_body_is_its_own_and_a_full_disk_is_the_place(tmp_path: Path, size: int) -> None:
+    def copy(read: Path) -> None:
+        with whole_file(tmp_path / "a") as stream:
+            stream.write(read.read_bytes())
+
+    with pytest.raises(FileNotFoundError, match="missing"):
+        copy(tmp_path / "missing")
+    (tmp_path / "some").write_bytes(bytes(size))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2**10, before[1]))
+        with pytest.raises(ReleaseFolderError, match="a cannot be written: File too large"):
+            copy(tmp_path / "some")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [one.name for one in tmp_path.iterdir()] == ["some"]
 
 
 def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:

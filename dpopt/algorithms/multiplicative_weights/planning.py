@@ -154,9 +154,7 @@ def sensitivity_of(select: str, relation: NeighbouringRelation) -> int:
 FAILURE = 0.05
 
 
-def selection_error(
-    rounds: int, range_: float, size: int, relation: NeighbouringRelation, queries: int, failure: float = FAILURE
-) -> float:
+def selection_error(rounds: int, range_: float, size: int, relation: NeighbouringRelation, queries: int) -> float:
     """Return how much worse than the worst query a selected one is answered at most, in shares, in all rounds.
 
     A score of the closed class of 2 m queries lies t records below the best with probability at most 2 m exp(-eps0 t /
@@ -164,16 +162,16 @@ def selection_error(
     probability 1 - beta / 2. Public answers are rounded to 1/1,024 record, which adds as much.
     """
     units = 1 if relation is NeighbouringRelation.ADD_REMOVE else 2
-    return (units / range_ * log(4 * queries * rounds / failure) + 1 / UNITS) / size
+    return (units / range_ * log(4 * queries * rounds / FAILURE) + 1 / UNITS) / size
 
 
-def measurement_error(rounds: int, scale: float, size: int, *, gaussian: bool, failure: float = FAILURE) -> float:
+def measurement_error(rounds: int, scale: float, size: int, *, gaussian: bool) -> float:
     """Return how far measured answers lie from the true ones at most, in shares, in all rounds: probability 1 - beta / 2.
 
     Discrete Gaussian noise is sub-Gaussian: P(|Z| >= t) <= 2 exp(-t^2 / (2 sigma^2)) (Canonne, Kamath and Steinke
     2020). Discrete Laplace noise: P(|Z| >= k) <= 2 exp(-k / b) for whole k.
     """
-    tail = log(4 * rounds / failure)
+    tail = log(4 * rounds / FAILURE)
     return (scale * sqrt(2 * tail) if gaussian else scale * tail + 1) / size
 
 

@@ -85,17 +85,15 @@ def nearest(elements: int, records: int, queries: int, dimension: int) -> tuple[
     return min(alpha, 1.0), because
 
 
-def net_bound(
-    elements: int, records: int, queries: int, dimension: int, *, range_: float, size: int, failure: float = FAILURE
-) -> NetBound:
+def net_bound(elements: int, records: int, queries: int, dimension: int, *, range_: float, size: int) -> NetBound:
     """Return the bound for m records: alpha + (2 / (epsilon n)) (ln C(A + m - 1, m) + ln(1 / beta)).
 
     Source: Blum, Ligett and Roth 2013, Proposition 3.4 and Corollary 3.5 (the theorem of McSherry and Talwar 2007),
     where the printed log(|N| / delta) means ln |N| + ln(1 / delta).
     """
     alpha, because = nearest(elements, records, queries, dimension)
-    selection = 2 / (range_ * size) * (log_multisets(elements, records) + log(1 / failure))
-    return NetBound(records, elements, queries, alpha, because, selection, failure)
+    selection = 2 / (range_ * size) * (log_multisets(elements, records) + log(1 / FAILURE))
+    return NetBound(records, elements, queries, alpha, because, selection, FAILURE)
 
 
 def distinct_queries(answers: NDArray[np.int8]) -> int:

@@ -6,7 +6,7 @@
 | schema.py | `dpopt schema infer` and `schema check`, and what the owner sees of rules |
 | answer.py | `dpopt answer` |
 | inspect.py | `dpopt replay`, `evaluate`, `report`, `inspect` and `solvers` |
-| compare.py, compare_releases.py | `dpopt compare`: on problems; whole releases of a public table; `bench`, `reproduce` |
+| compare.py | `dpopt compare`: on problems, and whole releases of a public table; `bench`, `reproduce` |
 | certify.py | `dpopt certify`; `reweight`: maximum-likelihood weights for a finished run |
 | studio.py | `dpopt studio` |
 | model.py | `dpopt model list`, `show`, `export` and `solve` |

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from dpopt.cli import options
-from dpopt.cli.application import EXIT_INTERRUPTED, command
+from dpopt.cli.application import command, interrupted_exit
 from dpopt.cli.commands.plan import print_json
 from dpopt.cli.reports.declared import reading_now
 from dpopt.cli.reports.reports import console, report_certified, report_errors
@@ -149,8 +146,7 @@ def certify(
     print_json(shown) if as_json else report_certified(shown)
     if interrupted:
         kept = f"its rounds are kept in {out}" if out is not None else "--out FILE.json would keep the rounds"
-        typer.echo(f"interrupted after {len(done):,} rounds; {kept}", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED)
+        interrupted_exit(f"interrupted after {len(done):,} rounds; {kept}")
 
 
 def _known(out: Path, folder: Path, finished: SyntheticRelease) -> list[CertifiedRound]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import EXIT_INTERRUPTED, application, command
-from dpopt.cli.commands.compare_releases import check_out, compare_whole_releases
+from dpopt.cli.application import command, command_group, interrupted_exit
 from dpopt.cli.commands.plan import print_json
 from dpopt.cli.model_source import Numbers, Source, model_of
-from dpopt.errors import PlanError
+from dpopt.errors import PlanError, ReleaseFolderError
 
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Case, Comparison
@@ -94,8 +93,7 @@ class Running:
             kept = f"; they are kept in {out}" if out is not None else ""
             done = len(latest.rows)
             what = f"after {done} of {total} rows{kept}" if done else "before the first row was done: nothing is kept"
-            typer.echo(f"interrupted {what}", file=sys.stderr)
-            raise typer.Exit(EXIT_INTERRUPTED)
+            interrupted_exit(f"interrupted {what}")
         if out is not None and not self.as_json:
             typer.echo(f"written to {out}")
 
@@ -139,17 +137,59 @@ def compare(
     """
     if public_table is not None or plan is not None:
         others = bool(instances or models or rounds != "all") or running.threads != 1 or numbers != Numbers()
-        compare_whole_releases(
-            [] if others else [transcript, plan],
-            public_table,
-            running.solvers,
-            seconds=running.seconds,
-            seed=running.seed,
-            out=running.out,
-            as_json=running.as_json,
-        )
+        _compare_releases([] if others else [transcript, plan], public_table, running)
     else:
         running.show(lambda: _cases(instances or [], transcript, rounds, models, numbers), of_models=models is not None)
+
+
+USUAL = "local-search,cp-sat,highs:clique"
+"""Solvers of whole releases, where none are named."""
+
+
+def _compare_releases(plans: Sequence[Path | None], table: Path | None, running: Running) -> None:
+    """Release a public table by one plan with each solver; print the results, and write them with a picture."""
+    from dpopt.cli.pictures import draw_releases
+    from dpopt.cli.reports.progress import TerminalProgress
+    from dpopt.cli.reports.rows import print_rows, write_rows
+    from dpopt.comparison.releases import compare_releases
+    from dpopt.releases.folder_files import make_empty, write_json
+
+    named, out, seed = [one for one in plans if one is not None], running.out, running.seed
+    if table is None or len(named) != 1:
+        raise PlanError("--public-table goes with --release or --plan, one of them, and no other problems or --threads")
+    check_out(out)
+    with TerminalProgress(quiet=running.as_json) as progress:
+        solvers = running.solvers or USUAL
+        found = compare_releases(named[0], table, solvers, seconds=running.seconds, seed=seed, progress=progress)
+    if out is not None:
+        make_empty(out)
+        write_json(out / "results.json", found.to_json())
+        write_rows(found.rows, out / "results.csv", lambda rows, path: None)
+        draw_releases(found.rounds, found.errors, out / "releases.png")
+    title = f"releases of a public table, seed {seed}: NOT private; value, bound and gap are means per draw"
+    print_json(found.to_json()) if running.as_json else print_rows(found.rows, title=title)
+
+
+def check_out(out: Path | None) -> None:
+    """Refuse a folder that holds something, or lies at or below a release."""
+    from dpopt.releases.folder_files import check_empty
+
+    if out is not None:
+        check_outside_releases(out)
+        check_empty(out)
+
+
+def check_outside_releases(out: Path) -> None:
+    """Refuse a place at or below a release, which replay compares byte for byte."""
+    from dpopt.releases.folder_files import PLAN, TRANSCRIPT, WORKLOAD
+
+    place = out.resolve()
+    for folder in (place, *place.parents):
+        begun = (folder / PLAN).exists() and (folder / WORKLOAD).exists()
+        if begun or (folder / TRANSCRIPT).exists():
+            raise ReleaseFolderError(
+                f"{out} lies in the release folder {folder}, which replay compares byte for byte. Name a place elsewhere"
+            )
 
 
 def instance_cases(places: list[Path]) -> list[Case]:
@@ -192,10 +232,7 @@ def _cases_of_models(names: list[str], numbers: Numbers) -> list[Case]:
     return [Case(source.name, model_of(source)) for source in sources]
 
 
-bench_group = typer.Typer(
-    help="Run solvers on the benchmark; check submissions.", no_args_is_help=True, pretty_exceptions_enable=False
-)
-application.add_typer(bench_group, name="bench")
+bench_group = command_group("bench", "Run solvers on the benchmark; check submissions.")
 
 
 @command("run", group=bench_group)

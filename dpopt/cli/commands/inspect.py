@@ -134,7 +134,7 @@ def inspect(
 
     For a run of dualquery, finished or not, it lists some rounds, and with --json all.
     """
-    from dpopt.cli.commands.compare_releases import check_outside_releases
+    from dpopt.cli.commands.compare import check_outside_releases
     from dpopt.cli.pictures import draw_rounds
     from dpopt.cli.reports.holdings import held_in
     from dpopt.cli.reports.rows import print_rows, write_rows

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpopt.cli.application import application, command
+from dpopt.cli.application import command, command_group
 from dpopt.cli.commands.plan import print_json
 from dpopt.cli.model_source import BEST_RESPONSES, Source, model_of
 
 if TYPE_CHECKING:
     from dpopt.models.model import Model, Solution
 
-model_group = typer.Typer(
-    help="Print, export and solve the optimization models.", no_args_is_help=True, pretty_exceptions_enable=False
-)
-application.add_typer(model_group, name="model")
+model_group = command_group("model", "Print, export and solve the optimization models.")
 
 _Json = Annotated[bool, "--json", "Print JSON."]
 

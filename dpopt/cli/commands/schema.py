@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import application, command
+from dpopt.cli.application import command, command_group
 from dpopt.cli.reports.reports import console, print_table
 from dpopt.errors import counted, visible
 
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from dpopt.private.evaluation import NonPrivateRuleReport
     from dpopt.private.readers.read_table import NonPrivateFit
 
-schema_group = typer.Typer(
-    help="Draft a schema, and check a table against it.", no_args_is_help=True, pretty_exceptions_enable=False
-)
-application.add_typer(schema_group, name="schema")
+schema_group = command_group("schema", "Draft a schema, and check a table against it.")
 
 
 _SHORT = 8  # entries of a list on a terminal

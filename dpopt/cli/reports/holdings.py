@@ -14,7 +14,7 @@ from dpopt.algorithms.release_folder import read_begun
 from dpopt.algorithms.replay import read_release
 from dpopt.errors import DpoptError, ReleaseFolderError
 from dpopt.files.json_files import read_json_object
-from dpopt.files.reading import damage_as
+from dpopt.files.reading import damage_as, open_file
 from dpopt.polynomials.minimax import read_solution
 from dpopt.queries.workloads.workload import workload_from_json
 from dpopt.releases.folder_files import PLAN, RELEASE, REQUEST, SCHEMA, TRANSCRIPT, read_json
@@ -91,7 +91,7 @@ def held_in(path: Path) -> Held:  # noqa: PLR0911  one for each form of file
     if path.is_dir():
         return _folder(path)
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             start = file.read(4096)
     except OSError as problem:
         raise ReleaseFolderError(f"cannot read {path}: {problem.strerror}") from problem

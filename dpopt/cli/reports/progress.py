@@ -85,19 +85,15 @@ class TerminalProgress(Progress):
         """Print a note that depends on the table above the bars, and say so."""
         self.note(f"{text}\n(This depends on the table: it is for its owner and is stored nowhere.)")
 
-    def share(self, done: float) -> None:
-        """Move the bar of the stage."""
-        self._move(done, "")
-
     def round(self, number: int, rounds: int, value: float) -> None:
         """Move the bar of the rounds and show the figure: by default the record's objective divided by the draws."""
-        self._move(number / rounds, f"{number:,} of {rounds:,}, {self._figure} {value:+.3f}")
+        self.moved(number / rounds, f"{number:,} of {rounds:,}, {self._figure} {value:+.3f}")
 
     def step(self, number: int, steps: int, what: str) -> None:
         """Move the bar of the stage and show the finished part."""
-        self._move(number / steps, f"{number:,} of {steps:,}{f', {what}' if self._details else ''}")
+        self.moved(number / steps, f"{number:,} of {steps:,}{f', {what}' if self._details else ''}")
 
-    def _move(self, done: float, text: str) -> None:
+    def moved(self, done: float, text: str) -> None:
         """Move the bar, or print a line if the last one is some time ago."""
         raise_again()
         if self._task is None:

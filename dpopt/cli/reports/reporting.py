@@ -18,7 +18,7 @@ from typing import Any
 
 import typer
 
-from dpopt.cli.application import EXIT_INTERRUPTED
+from dpopt.cli.application import interrupted_exit
 from dpopt.errors import DpoptWarning, PlanError, ReleaseFolderError
 from dpopt.files.written_files import check_replaceable, open_private
 from dpopt.machine import peak_memory
@@ -187,8 +187,7 @@ def reporting(
         begun = (folder / "transcript.jsonl").exists()
         paid = "" if budget is None else f" --budget {budget}"
         then = f"continue with 'dpopt resume {folder} TABLE{paid}'" if begun else "nothing has been spent"
-        typer.echo(f"interrupted; {then}", file=sys.stderr)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        interrupted_exit(f"interrupted; {then}")
     finally:
         if writes is not None:
             writes.ended(sys.exc_info()[1])

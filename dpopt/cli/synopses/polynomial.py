@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from dpopt.cli import options
 from dpopt.cli.application import command
 from dpopt.cli.commands.plan import print_json
+from dpopt.constraints import OneOf
 from dpopt.errors import PolynomialError
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class PolynomialOptions:
         target = self.target()
         if self.attributes is not None and self.attributes < target.width:
             raise PolynomialError(f"found --attributes {self.attributes}; expected at least k = {target.width}")
+        OneOf("--minimise", (ERROR, COEFFICIENTS, NOISE))(self.minimise, PolynomialError)
         kinds = {ERROR: self._least_error, COEFFICIENTS: self._small_coefficients, NOISE: self._least_noise}
         own = {
             COEFFICIENTS: ("--coefficient-limit is", (self.coefficient_limit,)),
@@ -120,8 +122,6 @@ class PolynomialOptions:
         for name, (what, values) in own.items():
             if name != self.minimise and any(value is not None for value in values):
                 raise PolynomialError(f"{what} for --minimise {name}; found --minimise {self.minimise}")
-        if self.minimise not in kinds:
-            raise PolynomialError(f"found --minimise {self.minimise}; expected {ERROR}, {COEFFICIENTS} or {NOISE}")
         return kinds[self.minimise](target)
 
     def _least_error(self, target: Target) -> tuple[Solution | LeastDegree, None]:
@@ -143,9 +143,7 @@ class PolynomialOptions:
         error, limit = (_number(self.error, "--error"), _number(self.coefficient_limit, "--coefficient-limit"))
         most, solver = target.width if self.degree is None else self.degree, self.solved_by("highs")
         if limit is not None and error is None:
-            if self.basis not in {Basis.MONOMIAL.value, Basis.CHEBYSHEV.value}:
-                raise PolynomialError(f"found --basis {self.basis}; expected monomial or chebyshev")
-            basis = Basis(self.basis)
+            basis = Basis(OneOf("--basis", ("monomial", "chebyshev"))(self.basis, PolynomialError))
             found = least_error_within(target, most, limit, basis, free_constant=self.constant, solver=solver)
             return found, None
         if limit is not None or error is None:
@@ -155,10 +153,7 @@ class PolynomialOptions:
             )
         if self.attributes is None:
             raise PolynomialError("--minimise coefficients with --error needs --attributes")
-        if self.coefficient_weights not in {SENSITIVITY, DEVIATION}:
-            raise PolynomialError(
-                f"found --coefficient-weights {self.coefficient_weights}; expected {SENSITIVITY} or {DEVIATION}"
-            )
+        OneOf("--coefficient-weights", (SENSITIVITY, DEVIATION))(self.coefficient_weights, PolynomialError)
         given = (
             sensitivity_weights(self.attributes, most)
             if self.coefficient_weights == SENSITIVITY

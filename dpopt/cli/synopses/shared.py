@@ -6,14 +6,14 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
 from dpopt.cli import options
-from dpopt.cli.application import application, command
+from dpopt.cli.application import command, command_group
 from dpopt.errors import PlanError
 
 if TYPE_CHECKING:
@@ -53,7 +53,17 @@ Forms: TypeAlias = Mapping[str, Callable[[Any, Path], object]]
 
 
 @dataclass(frozen=True)
-class PlanBudgetOptions(options.SpendingOptions):
+class ReleaseBudgetOptions(options.PayingOptions, options.SpendingOptions):
+    """Options of every release: the budget, and the file from which it is paid."""
+
+    def keywords(self, schema: Path | None = None) -> RequestKeywords:
+        """Return the keywords of the release; without a header line the columns are those of the schema, in order."""
+        spent = {one.name: getattr(self, one.name) for one in fields(options.SpendingOptions)}
+        return {**spent, "budget": self.ledger()}  # type: ignore[typeddict-item]  # the fields have the keys' names
+
+
+@dataclass(frozen=True)
+class PlanBudgetOptions(ReleaseBudgetOptions):
     """Options of every plan: the budget, and the file from which a release would be paid."""
 
     budget: Annotated[
@@ -62,13 +72,6 @@ class PlanBudgetOptions(options.SpendingOptions):
         "it decides the noise. A plan charges nothing.",
     ] = None
 
-    def request(self) -> Request:
-        """Return the request."""
-        from dpopt.synopses.release import Request
-        from dpopt.transcript.budget_ledger import BudgetLedger
-
-        return Request(**spending(self), budget=None if self.budget is None else BudgetLedger(self.budget))
-
 
 @dataclass(frozen=True)
 class PlanOptions(options.UnitOptions, PlanBudgetOptions):
@@ -76,9 +79,9 @@ class PlanOptions(options.UnitOptions, PlanBudgetOptions):
 
     accept_draft: AcceptDraftOption = False
 
-    def request(self) -> Request:
-        """Return the request."""
-        return replace(super().request(), reading=self.reading(), accept_draft=self.accept_draft)
+    def keywords(self, schema: Path | None = None) -> RequestKeywords:
+        """Return the keywords of a release, without how its file is written."""
+        return {**super().keywords(schema), "reading": self.reading(), "accept_draft": self.accept_draft}
 
 
 @dataclass(frozen=True)
@@ -120,15 +123,6 @@ class BinOptions:
 
 
 @dataclass(frozen=True)
-class ReleaseBudgetOptions(options.PayingOptions, options.SpendingOptions):
-    """Options of every release: the budget, and the file from which it is paid."""
-
-    def keywords(self, schema: Path | None = None) -> RequestKeywords:
-        """Return the keywords of the release; without a header line the columns are those of the schema, in order."""
-        return {**spending(self), "budget": self.ledger()}  # type: ignore[typeddict-item]  # the fields have the keys' names
-
-
-@dataclass(frozen=True)
 class TextReleaseOptions(options.TextOptions, ReleaseBudgetOptions):
     """Options of releases whose rows follow no schema."""
 
@@ -162,11 +156,6 @@ class ReleaseSizeOptions(ReleaseOptions):
     n0_counted: options.N0CountedOption = False
 
 
-def spending(given: options.SpendingOptions) -> dict[str, Any]:
-    """Return the budget's keywords, by name."""
-    return {one.name: getattr(given, one.name) for one in fields(options.SpendingOptions)}
-
-
 @dataclass(frozen=True)
 class Output:
     """The output of a command: as JSON, or as lines and tables."""
@@ -194,15 +183,15 @@ class Kind:
     @functools.cached_property
     def group(self) -> typer.Typer:
         """The group of its commands."""
-        group = typer.Typer(help=self.about, no_args_is_help=True, pretty_exceptions_enable=False)
-        application.add_typer(group, name=self.name)
-        return group
+        return command_group(self.name, self.about)
 
     def plans(self, terms: type[PlanBudgetOptions] = PlanOptions) -> _Decorator[Output]:
         """Register `plan`, which shows what a release would measure; `terms` are the options of its budget."""
 
         def plan(function: _Command[Output], *, terms: PlanBudgetOptions, as_json: bool, **given: Any) -> None:
-            _show(function(terms.request(), **given), as_json=as_json)
+            from dpopt.synopses.release import Request
+
+            _show(function(Request(**terms.keywords()), **given), as_json=as_json)
 
         return _registration("plan", self.group, plan, terms=terms, as_json=options.JsonOption)
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import exp, log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,7 +48,7 @@ Numbers = NDArray[np.float64]
 CLOSE = 1e-4
 """Gap of the largest error, as a part of it, at which the steps end."""
 MOST_STEPS = 2_000
-_STEPS, _NEWTON = 100, 100
+_NEWTON = 100
 _NOTHING = 1e-300
 _AGREED = 1e-13
 
@@ -245,32 +245,20 @@ def solve_residuals(program: ResidualProgram, *, largest: bool = False) -> tuple
 
 
 def _least(program: ResidualProgram) -> Numbers:
-    """Return the precisions (S,) with the least RA-1, by false position in the logarithm of the price.
+    """Return the precisions (S,) with the least RA-1; the logarithm of the price is found by Brent's method."""
+    from scipy.optimize import brentq
 
-    Where one end of the bracket stays for two steps, what it is off by is halved (Illinois): it moves soon.
-    """
     costs, prices = program.costs, program.prices
 
-    def beyond(price: float) -> float:
-        return log(max(float(prices @ _precisions(program, costs, price)), _NOTHING) / program.budget)
+    def beyond(power: float) -> float:
+        return log(max(float(prices @ _precisions(program, costs, exp(power))), _NOTHING) / program.budget)
 
     # This price spends at most the budget, with any prior.
-    price = high = float((np.sqrt(costs * prices).sum() / program.budget) ** 2)
-    low, under = high, min(beyond(high), 0.0)
-    while (over := beyond(low)) < 0:
-        low /= 4.0
-    moved = 0
-    for _ in range(_STEPS):
-        price = low * (high / low) ** (over / (over - under)) if over > under else low
-        found = beyond(price)
-        if abs(found) < _AGREED or high <= low * (1 + _AGREED):
-            break
-        if found > 0:
-            low, over, under = price, found, under / 2 if moved > 0 else under
-        else:
-            high, under, over = price, found, over / 2 if moved < 0 else over
-        moved = 1 if found > 0 else -1
-    precisions = _precisions(program, costs, price)
+    low = high = 2.0 * log(np.sqrt(costs * prices).sum() / program.budget)
+    while beyond(low) < 0:
+        low -= 1.0
+    power = brentq(beyond, low, high, xtol=_AGREED) if low < high else high
+    precisions = _precisions(program, costs, exp(power))
     return np.asarray(precisions * (program.budget / (prices @ precisions)), np.float64)
 
 

@@ -7,7 +7,6 @@ itself.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpopt.errors import PrivateDataError
-from dpopt.files.reading import neighbours
+from dpopt.files.reading import neighbours, open_file
 from dpopt.private.readers.binary.bit_file import BitTable
 from dpopt.private.readers.csv_source import CsvFilesSource, CsvSource
 from dpopt.private.readers.parquet_source import ParquetSource
-from dpopt.private.readers.table_problems import no_regular_file, unreadable
+from dpopt.private.readers.table_problems import unreadable
 from dpopt.private.readers.table_reading import TableReading
 from dpopt.private.readers.table_sources import ArrowStream, MemorySource, TableSource, is_array, plain_text
 
@@ -225,15 +224,12 @@ def _refuse_foreign(path: Path, start: bytes, how: TableReading) -> None:
 def first_bytes(path: Path) -> bytes:
     """Return the first bytes of a file, 64 at most."""
     try:
-        with path.open("rb") as stream:
-            start, mode = stream.read(64), os.fstat(stream.fileno()).st_mode
+        with open_file(path) as stream:
+            return stream.read(64)
     except FileNotFoundError:
         raise PrivateDataError(f"there is no file {str(path)!r}{neighbours(path, but=_NO_TABLES)}") from None
     except OSError as problem:
         raise unreadable(path, problem) from problem
-    if not stat.S_ISREG(mode):
-        raise no_regular_file(path)
-    return start
 
 
 def foreign_format(start: bytes) -> str | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpopt.arrays import freeze
 from dpopt.errors import PrivateDataError
 from dpopt.files.array_files import array_header, read_array
+from dpopt.files.reading import open_file
 from dpopt.private.readers.open_table import AnyTable, open_table
 from dpopt.private.readers.read_fields import read_numbers
 from dpopt.private.readers.table_reading import TableReading
@@ -129,7 +130,7 @@ def _refuse_rows(wrong: NDArray[np.bool_], what: str, remedy: str) -> None:
 
 def _is_npy(path: Path) -> bool:
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             return stream.read(len(_NPY)) == _NPY
     except OSError:
         return False

@@ -139,7 +139,7 @@ def _of_privacy(privacy: Mapping[str, Any]) -> Iterator[Note]:
     yield from delta_notes(privacy.get("delta", 0.0 if pure else stated["delta"]), size)
     if size and stated.get("earlier"):
         text, advice = measured_note(size, decode(Budget, stated, "the budget", partial=True))
-        if advice:
+        if advice is not None:
             yield Note(f"{text}.", f"n={size:,} measured with much noise", advice=advice.capitalize())
     elif size and most is not None:
         yield Note(declared_rows(size, most), f"{size:,} counted rows declared, not measured")

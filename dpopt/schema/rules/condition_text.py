@@ -9,11 +9,10 @@ Names and values stand as the schema writes them; in quotes where they would be 
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from dpopt.errors import QuestionError
+from dpopt.errors import QuestionError, meant
 from dpopt.schema.attribute import Attribute, AttributeKind
 from dpopt.schema.rules.builders import all_of, any_of, literal, negation
 from dpopt.schema.rules.formula import Formula
@@ -139,10 +138,8 @@ class ConditionReader:
     def problem(self, expected: str, known: Iterable[str] = ()) -> QuestionError:
         """Return the fault here, with the known name nearest to the text here."""
         word = next(iter(re.findall(rf"{_WORD}|\S", self.rest)), "")
-        near = difflib.get_close_matches(word, list(known), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
         where = f"at {self.rest[:30]!r}" if self.rest else "at the end"
-        return QuestionError(f"{self.text!r}, {where}: expected {expected}{hint}")
+        return QuestionError(f"{self.text!r}, {where}: expected {expected}{meant(word, known)}")
 
 
 def value_of(attribute: Attribute, text: str) -> Named:

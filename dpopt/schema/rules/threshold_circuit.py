@@ -176,23 +176,42 @@ class ThresholdCircuit(Rebuilt):
         return tuple(name for name, wrong in zip(self.names, broken.tolist(), strict=True) if wrong)
 
     def only(self, rules: Sequence[int]) -> ThresholdCircuit:
-        """Return the circuit of these rules alone, in this order."""
-        place = np.full(self.number_of_rules, -1, dtype=np.int32)
-        place[np.asarray(rules, dtype=np.int64)] = np.arange(len(rules), dtype=np.int32)
-        kept = place[self.rule_of] >= 0
-        number = np.cumsum(kept, dtype=np.int32) - 1
-        terms, entries = kept[self.gate_of_term()], kept[self.gate_of_child()]
+        """Return the circuit of these rules alone."""
+        every = np.ones(max(self.term_attributes.size, self.children.size), dtype=np.bool_)
+        terms, entries = every[: self.term_attributes.size], every[: self.children.size]
+        return self.part(self.bounds, self.required, np.isin(self.rule_of, rules), terms, entries)
+
+    def part(
+        self,
+        bounds: NDArray[np.int64],
+        required: NDArray[np.bool_],
+        gates: NDArray[np.bool_],
+        terms: NDArray[np.bool_],
+        entries: NDArray[np.bool_],
+    ) -> ThresholdCircuit:
+        """Return the circuit of some gates with some of their terms and children; rules without a required gate are gone.
+
+        Of a circuit of g gates with t terms and c entries of children: `bounds` (g,) are the new bounds, `required`
+        (g,) says which gates are required from now on, `gates` (g,) which stay, and `terms` (t,) and `entries` (c,) which
+        terms and children of gates that stay remain; such children are themselves among the gates that stay.
+        """
+        alive = np.zeros(self.number_of_rules, dtype=np.bool_)
+        alive[self.rule_of[gates & required]] = True
+        gates = gates & alive[self.rule_of]
+        term_gate, parent = self.gate_of_term(), self.gate_of_child()
+        terms, entries = terms & gates[term_gate], entries & gates[parent]
+        number = np.cumsum(gates, dtype=np.int32) - 1
         lengths = np.diff(self.value_starts)
         return ThresholdCircuit(
-            tuple(self.names[rule] for rule in rules),
-            freeze(self.bounds[kept]),
-            freeze(self.required[kept]),
-            freeze(place[self.rule_of[kept]]),
-            starts(np.diff(self.term_starts)[kept]),
+            tuple(name for name, kept in zip(self.names, alive.tolist(), strict=True) if kept),
+            freeze(bounds[gates]),
+            freeze(required[gates]),
+            freeze((np.cumsum(alive, dtype=np.int32) - 1)[self.rule_of[gates]].astype(np.int32)),
+            starts(np.bincount(term_gate[terms], minlength=len(self))[gates]),
             freeze(self.term_attributes[terms]),
             starts(lengths[terms]),
             freeze(self.values[np.repeat(terms, lengths)]),
-            starts(np.diff(self.child_starts)[kept]),
+            starts(np.bincount(parent[entries], minlength=len(self))[gates]),
             freeze(number[self.children[entries]].astype(np.int32)),
             freeze(self.coefficients[entries]),
         )

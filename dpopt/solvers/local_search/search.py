@@ -37,7 +37,11 @@ from dpopt.programs.reduction import Reduction, reduce_max_csp
 from dpopt.programs.results import NO_LIMITS, Limit, Point, Progress, SolveLimits, SolveResult, Termination
 from dpopt.programs.solver import Availability, AvailabilityStatus, Capability, Program
 from dpopt.queries.clauses import Clauses
-from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit, starts
+from dpopt.schema.attribute import Attribute, AttributeKind
+from dpopt.schema.rules.builders import literal
+from dpopt.schema.rules.rule import Rule
+from dpopt.schema.rules.threshold_circuit import NO_RULES, ThresholdCircuit
+from dpopt.schema.schema import Schema
 from dpopt.solvers.local_search.layout import (
     Found,
     Schedule,
@@ -154,20 +158,8 @@ def warm_up(*, with_rules: bool = False) -> None:
 
 def code_1_of_attribute_0(size: int) -> ThresholdCircuit:
     """Return a rule for tiny problems, whose first attribute has so many codes."""
-    one, none = np.ones(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    return ThresholdCircuit(
-        ("code 1",),
-        one,
-        np.ones(1, dtype=np.bool_),
-        np.zeros(1, dtype=np.int32),
-        starts(one),
-        np.zeros(1, dtype=np.int32),
-        starts(size * one),
-        (np.arange(size) == 1).astype(np.int64),
-        starts(0 * one),
-        none.astype(np.int32),
-        none,
-    )
+    column = Attribute("code", AttributeKind.CATEGORICAL, values=tuple(range(size)))
+    return Schema((column,), rules=(Rule(literal("code", "=", 1)),)).circuit()
 
 
 def _search(reduction: Reduction, limits: SolveLimits, deadline: float | None, *, hinted: bool) -> Found | None:

@@ -136,19 +136,17 @@ def plan_intervals(
     records, is refused.
     """
     check_domain(bins)
-    check_records(size)
+    records = check_records(size)
     check_unit("beta", beta)
+    check_unit("the wanted error", error)
     if intervals is not None and not 2 <= intervals <= min(bins, MOST_INTERVALS):
         raise PlanError(f"found {intervals:,} intervals; expected 2 to {min(bins, MOST_INTERVALS):,}")
-    if error is not None:
-        check_unit("the wanted error", error)
-    assert size is not None  # noqa: S101  checked above; for the type checker
 
     def best(given: Budget, records: int) -> IntervalPlan:
         return _Known(bins, given, records, relation, beta, whole_amount(given)).best(intervals)
 
-    found = best(budget, size)
-    if error is not None and found.error > error * size:
+    found = best(budget, records)
+    if error is not None and found.error > error * records:
         raise PlanError(_refusal(found, error, best))
     return found
 

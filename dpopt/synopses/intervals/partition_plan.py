@@ -30,8 +30,8 @@ def check_domain(bins: int) -> None:
         raise PlanError(f"intervals are of 2 to {LARGEST_DOMAIN:,} bins, found {bins:,}")
 
 
-def check_records(size: int | None) -> None:
-    """Refuse a public number of records that is missing or out of range."""
+def check_records(size: int | None) -> int:
+    """Return the public number of records; refuse one that is missing or out of range."""
     if size is None:
         raise PlanError(
             "thresholds are shares of a public number of records: give --n, the number of records under replace, or "
@@ -39,11 +39,12 @@ def check_records(size: int | None) -> None:
         )
     if not 1 <= size <= LARGEST_RECORDS:
         raise PlanError(f"found the number of records {size:,}; expected 1 to {LARGEST_RECORDS:,}")
+    return size
 
 
-def check_unit(name: str, value: float) -> None:
-    """Refuse a probability or share that does not lie between 0 and 1."""
-    if not 0.0 < value < 1.0:
+def check_unit(name: str, value: float | None) -> None:
+    """Refuse a probability or share that is given and does not lie between 0 and 1."""
+    if value is not None and not 0.0 < value < 1.0:
         raise PlanError(f"{name} must lie between 0 and 1, found {value!r}")
 
 

@@ -168,23 +168,21 @@ def plan_split(
     of cuts (`rounds`). A plan whose proven error is above `error`, a share of the records, is refused.
     """
     check_grid(shape)
-    check_records(size)
+    records = check_records(size)
     check_unit("beta", beta)
-    if error is not None:
-        check_unit("the wanted error", error)
-    assert size is not None  # noqa: S101  checked above; for the type checker
+    check_unit("the wanted error", error)
     most = min(int(log2(LARGEST_PARTITION)) // len(shape), max((bins - 1).bit_length() for bins in shape))
     if rounds is not None and not 1 <= rounds <= most:
         raise PlanError(f"found {rounds} cuts of each axis; expected 1 to {most}")
     tried = [
-        _counted_once(shape, budget, size, relation, beta, rounds=number, share=share)
+        _counted_once(shape, budget, records, relation, beta, rounds=number, share=share)
         for number in ([rounds] if rounds is not None else range(1, most + 1))
         for share in _SHARES
     ]
     best, share = min(tried, key=lambda each: each[0].expected if error is None else each[0].error)
-    if error is not None and best.error > error * size:
+    if error is not None and best.error > error * records:
         raise PlanError(
-            f"an error of {error:g} of the records ({error * size:,.0f}) {best.not_proven}. Ask for a larger error, or take "
+            f"an error of {error:g} of the records ({error * records:,.0f}) {best.not_proven}. Ask for a larger error, or take "
             f"'dpopt grid'"
         )
     return _counted_as_cubes(best, whole_amount(budget) * share)
