@@ -105,9 +105,7 @@ def test_a_pure_total_is_exact_where_it_can_be() -> None:
 
 
 @given(plans, accountants, deltas, st.randoms(use_true_random=False))
-def test_order_and_grouping_do_not_matter(
-    plan: list[Charge], accountant: Composition, delta: float, shuffler: object
-) -> None:
+def test_order_and_groups_are_free(plan: list[Charge], accountant: Composition, delta: float, shuffler: object) -> None:
     mixed = list(plan)
     shuffler.shuffle(mixed)  # type: ignore[attr-defined]
     assert columns_of(mixed).epsilon(accountant, delta) == columns_of(plan).epsilon(accountant, delta)
@@ -128,7 +126,7 @@ def test_a_few_epsilons_alone_cost_no_more_than_their_sum(accountant: Compositio
 
 @example([charge(PURE, 0.5)], charge(RANGE, 0.25), AdvancedComposition.THEOREM, 0.1)
 @given(plans, charges, accountants, deltas)
-def test_one_charge_more_never_costs_less(
+def test_a_charge_more_never_costs_less(
     plan: list[Charge], more: Charge, accountant: Composition, delta: float
 ) -> None:
     assert columns_of([*plan, more]).epsilon(accountant, delta) >= columns_of(plan).epsilon(accountant, delta)

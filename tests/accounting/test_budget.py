@@ -87,9 +87,7 @@ def test_a_budget_names_its_limit() -> None:
 
 
 @given(st.floats(0.0, 1e9), st.floats(1e-9, 0.5), st.sampled_from(Accountant), st.booleans())
-def test_a_budget_reads_back_from_json_exactly(
-    limit: float, delta: float, accountant: Accountant, in_rho: bool
-) -> None:
+def test_a_budget_reads_back_from_json(limit: float, delta: float, accountant: Accountant, in_rho: bool) -> None:
     budget = Budget(None, delta, limit, Accountant.ZCDP) if in_rho else Budget(limit, delta, None, accountant)
     assert (
         decode(Budget, json.loads(json.dumps(encode(budget), allow_nan=False)), "a budget", AccountingError) == budget
@@ -119,9 +117,7 @@ def test_a_budget_reads_back_from_json_exactly(
         (1.0, 1e-6, None, "zcdp", "accountant of a budget"),
     ],
 )
-def test_a_budget_that_means_nothing_is_refused(
-    epsilon: Any, delta: Any, rho: Any, accountant: Any, message: str
-) -> None:
+def test_a_budget_without_sense_is_refused(epsilon: Any, delta: Any, rho: Any, accountant: Any, message: str) -> None:
     with pytest.raises(AccountingError, match=message):
         Budget(epsilon, delta, rho, accountant)
 

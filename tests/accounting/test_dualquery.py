@@ -136,9 +136,7 @@ def test_the_first_round_reveals_nothing(eta: float, n: int, relation: Neighbour
 
 
 @given(etas, sizes, relations)
-def test_the_slack_of_the_sampler_is_charged_from_round_two_on(
-    eta: float, n: int, relation: NeighbouringRelation
-) -> None:
+def test_the_samplers_slack_is_charged_from_round_two_on(eta: float, n: int, relation: NeighbouringRelation) -> None:
     steps = 2 * eta / n if relation is REPLACE else eta / n
     assert draw_range(2, eta, n, relation) >= steps + SAMPLER_SLACK
     assert draw_range(2, 1e-30, n, relation) >= SAMPLER_SLACK == 2.0**-49

@@ -86,9 +86,7 @@ def test_rows_are_evaluated_as_they_are_written() -> None:
 
 
 @pytest.mark.parametrize("output", [{}, {"rows": 7}])
-def test_marginals_are_evaluated_as_shapes_like_their_clauses(
-    monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]
-) -> None:
+def test_marginals_are_evaluated_like_their_clauses(monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:
     finished = small_release(output=output)
     shapes = finished.job.workload
     written = Workload(SCHEMA, shapes.clauses, shapes.specification, shapes.fingerprint)

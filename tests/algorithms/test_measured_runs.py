@@ -84,7 +84,7 @@ def exact_answers(text: str) -> np.ndarray:
 @pytest.mark.parametrize(("algorithm", "text"), FORMS)
 @pytest.mark.parametrize("gaussian", [True, False])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_a_run_spends_exactly_what_was_reserved(
+def test_a_run_spends_what_was_reserved(
     algorithm: str, text: str, gaussian: bool, relation: NeighbouringRelation
 ) -> None:
     job = measured_job(algorithm, text=text, gaussian=gaussian, relation=relation)
@@ -335,9 +335,7 @@ def test_noisy_answers_are_shares_of_the_public_size() -> None:
         Sources(noise=type("Inherits", (OpendpNoise,), {})()),
     ],
 )
-def test_any_other_source_marks_ledger_and_folder_as_not_private(
-    tmp_path: Path, algorithm: str, sources: Sources
-) -> None:
+def test_another_source_marks_ledger_and_folder_not_private(tmp_path: Path, algorithm: str, sources: Sources) -> None:
     made = run_release(dataset(), measured_job(algorithm), tmp_path / "out", sources=sources)
     assert not made.ledger.is_private
     assert made.statement["privacy"]["private"] is False
@@ -509,9 +507,7 @@ def test_a_forged_transcript_is_refused(finished: dict[str, Path], tmp_path: Pat
     assert not (tmp_path / "two" / "release.json").exists()
 
 
-def test_a_count_of_a_release_of_answers_that_was_changed_shows_in_its_files(
-    finished: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_changed_count_of_a_release_of_answers_shows_in_its_files(finished: dict[str, Path], tmp_path: Path) -> None:
     """Noisy counts are bound to nothing but the answers that are released with them."""
     folder = forged(finished[NOISE], tmp_path / "one", count)
     replay(folder, tmp_path / "two")

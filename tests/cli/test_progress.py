@@ -29,9 +29,7 @@ def test_without_a_terminal_each_stage_is_a_line_of_standard_error(capsys: pytes
     assert all(line.endswith(" s") for line in lines)
 
 
-def test_a_terminal_shows_bars_rounds_and_values(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_terminals_show_bars_rounds_values(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         module, "Console", lambda stderr, quiet: Console(stderr=stderr, quiet=quiet, force_terminal=True, width=120)
     )

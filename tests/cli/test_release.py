@@ -55,9 +55,7 @@ def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("epsilon", "said"), [(1, []), (1e5, ["warning"])])
-def test_a_quiet_release_says_nothing_but_what_warns_of_privacy(
-    tmp_path: Path, epsilon: float, said: list[str]
-) -> None:
+def test_a_quiet_release_says_only_what_warns_of_privacy(tmp_path: Path, epsilon: float, said: list[str]) -> None:
     result = call(*release_arguments(tmp_path, "--quiet", "--epsilon", epsilon, "--n0", 200))
     assert (result.stdout, [line.split(":")[0] for line in result.stderr.splitlines()]) == ("", said)
     assert (tmp_path / "out" / "release.json").exists()

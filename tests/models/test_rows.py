@@ -27,9 +27,7 @@ BOTH = st.sampled_from([Formulation.PER_LITERAL, Formulation.AGGREGATED])
 
 
 @given(conjunctive_problems(max_clauses=4), BOTH)
-def test_br_3_to_br_9_no_clause_variable_can_be_better_than_the_truth(
-    program: MaxCsp, formulation: Formulation
-) -> None:
+def test_br_3_to_br_9_no_clause_variable_is_better_than_the_truth(program: MaxCsp, formulation: Formulation) -> None:
     """Moving c_j off the truth to the side that its weight rewards breaks a row (by half a step: not only if whole)."""
     mip = max_csp_as_mip(program, formulation)
     step = 0.5 if formulation is Formulation.PER_LITERAL else 1.0
@@ -230,9 +228,7 @@ def test_pa_3_to_pa_6_cuts_and_links_are_as_tight_as_one_parity_allows(
 @pytest.mark.parametrize("width", [2, 3, 4, 5, 7])
 @pytest.mark.parametrize("formulation", Formulation)
 @pytest.mark.parametrize("weight", [2, -2])
-def test_pa_1_to_pa_6_tie_the_parity_to_every_record(
-    parity: int, width: int, formulation: Formulation, weight: int
-) -> None:
+def test_pa_1_to_pa_6_tie_the_parity_to_records(parity: int, width: int, formulation: Formulation, weight: int) -> None:
     program = single(parity & ((2 << width) - 1), [place % 3 > 0 for place in range(width)], weight)
     mip = max_csp_as_mip(program, formulation)
     for record in every_record(program.sizes.tolist())[:: 1 if width < 6 else 9]:

@@ -48,7 +48,7 @@ def edges_of(values: Sequence[float], *, bins: int, integer: bool) -> Edges:
         ([1200, 1201], 10, True, (1200, 1201, 1202)),
     ],
 )
-def test_edges_of_equal_width_are_round(
+def test_equal_widths_have_round_edges(
     values: list[float], bins: int, integer: bool, expected: tuple[float, ...]
 ) -> None:
     assert edges_of(values, bins=bins, integer=integer) == expected
@@ -563,7 +563,7 @@ def test_marks_of_numbers_are_told_apart(tmp_path: Path, cells: list[str], decim
         (["31/12/9999 23:59", "31/12/9999 21:00"], "%d/%m/%Y %H:%M", None, "31/12/9999 23:59", 3),
     ],
 )
-def test_dates_get_bins_by_their_span(
+def test_dates_get_bins_by_span(
     texts: list[str], form: str, first: str | None, last: str | None, bins: int | None
 ) -> None:
     attribute = attribute_of(texts * 3)
@@ -623,9 +623,7 @@ def test_postal_codes_are_grouped_by_leading_digits_with_and_without_leading_zer
 
 @pytest.mark.parametrize("name", ["PLZ", "zip", "Postal Code", "billing_zip", "pincode", "code_postal"])
 @pytest.mark.parametrize("form", ["int", "float", "text", "text of floats", "parquet"])
-def test_postal_codes_that_lost_their_zeros_are_grouped_as_if_they_had_them(
-    name: str, form: str, tmp_path: Path
-) -> None:
+def test_postal_codes_without_their_zeros_are_grouped_as_with_them(name: str, form: str, tmp_path: Path) -> None:
     codes = np.array([1067 + 37 * i for i in range(1500)] * 2)
     values: Any = {"float": codes.astype(float), "text": codes.astype(str)}.get(form, codes)
     values = codes.astype(float).astype(str) if form == "text of floats" else values

@@ -35,9 +35,7 @@ def test_weights_are_exponentials_to_126_bits(range_: str, spread: int, clamp: i
 
 
 @pytest.mark.parametrize(("range_", "spread", "clamp"), LAWS)
-def test_larger_distances_never_weigh_more_and_beyond_the_clamp_all_weigh_the_same(
-    range_: str, spread: int, clamp: int
-) -> None:
+def test_larger_distances_never_weigh_more_and_beyond_the_clamp_the_same(range_: str, spread: int, clamp: int) -> None:
     distribution = NetDistribution(Decimal(range_), spread, clamp)
     steps = sorted({*range(min(clamp, 300)), *range(max(0, clamp - 50), clamp + 1)})
     weights = [distribution.weight(distance) for distance in steps]

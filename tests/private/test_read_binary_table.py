@@ -274,9 +274,7 @@ def test_a_matrix_without_entries_is_a_table_of_zeros() -> None:
     assert not cells_of(found).any()
 
 
-def test_a_file_beyond_the_memory_is_not_blamed_on_the_workload(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_beyond_memory_is_not_blamed_on_the_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise MemoryError
 
@@ -339,9 +337,7 @@ def test_what_is_no_item_is_left_out_of_its_record(tmp_path: Path, layout: str) 
 
 
 @pytest.mark.parametrize(("layout", "rows"), [("baskets", 3), ("pairs", 2)])
-def test_where_a_line_decides_the_number_of_records_replace_one_is_refused(
-    tmp_path: Path, layout: str, rows: int
-) -> None:
+def test_where_a_line_decides_how_many_records_replace_one_is_refused(tmp_path: Path, layout: str, rows: int) -> None:
     schema, path = Schema.binary(2, ["a", "b"]), tmp_path / "t.txt"
     total = TableReading(layout, header=layout != "pairs", on_invalid=OnInvalid.OTHER)
     found = []

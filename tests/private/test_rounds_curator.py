@@ -33,9 +33,7 @@ def curator_of(noise: Watching, reserved: SumsInRounds = ROUNDS) -> tuple[Rounds
 
 @pytest.mark.parametrize(("relation", "least"), [(ADD_REMOVE, 0.99), (REPLACE, 0.65)])
 @pytest.mark.parametrize("gaussian", [False, True])
-def test_no_record_loses_more_than_all_rounds_cost(
-    relation: NeighbouringRelation, least: float, gaussian: bool
-) -> None:
+def test_no_record_loses_more_than_rounds_cost(relation: NeighbouringRelation, least: float, gaussian: bool) -> None:
     """Under replace-one the first round, of all bins together, does not change."""
     assert least <= rounds_share(relation, gaussian=gaussian) <= 1
 

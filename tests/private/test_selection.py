@@ -59,9 +59,7 @@ def test_it_is_charged_by_its_round_and_range(relation: NeighbouringRelation) ->
     ("score", "relation", "spread"),
     [("l1", ADD_REMOVE, 2), ("l1", REPLACE, 4), ("max", ADD_REMOVE, 2), ("max", REPLACE, 2)],
 )
-def test_the_spread_counts_in_units_of_the_public_records(
-    score: str, relation: NeighbouringRelation, spread: int
-) -> None:
+def test_the_spread_is_in_units_of_the_public_records(score: str, relation: NeighbouringRelation, spread: int) -> None:
     assert selection(score).spread(relation, 5) == 5 * spread
 
 
@@ -80,9 +78,7 @@ def test_the_spread_counts_in_units_of_the_public_records(
         (RECORDS, MULTIPLICITY * 2**61, "too many to score"),
     ],
 )
-def test_records_that_cannot_be_scored_against_are_refused(
-    records: np.ndarray, multiplicity: np.ndarray, message: str
-) -> None:
+def test_records_without_any_score_are_refused(records: np.ndarray, multiplicity: np.ndarray, message: str) -> None:
     with pytest.raises(PlanError, match=f"round 1: .*{message}"):
         selection().check_records(records, multiplicity, SCHEMA.sizes, 100)
 

@@ -37,9 +37,7 @@ def test_weights_are_those_of_the_strategy_rounded(bins: int, prefixes: bool) ->
 @BOTH
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("relation", NeighbouringRelation)
-def test_a_charge_is_that_of_the_farthest_neighbours(
-    relation: NeighbouringRelation, gaussian: bool, prefixes: bool
-) -> None:
+def test_a_charge_is_of_the_farthest_neighbours(relation: NeighbouringRelation, gaussian: bool, prefixes: bool) -> None:
     columns = matrix(6, prefixes, 5).T
     power = 2 if gaussian else 1
     if relation is NeighbouringRelation.ADD_REMOVE:

@@ -133,7 +133,7 @@ def nested(depth: int) -> Any:
         (lambda: Tree.balanced(8, 2), "found 15"),
     ],
 )
-def test_hierarchies_that_cannot_be_used_are_refused(
+def test_unusable_hierarchies_are_refused(
     call: Callable[[], object], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LARGEST_TREE", 10)

@@ -144,7 +144,7 @@ def test_a_release_gives_back_the_types_of_the_columns(tmp_path: Path, monkeypat
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 @pytest.mark.parametrize("unit", NANOSECONDS)
 @pytest.mark.parametrize("whole", [False, True])
-def test_what_is_written_reads_back_to_the_same_codes(tmp_path: Path, unit: str, whole: bool, file_format: str) -> None:
+def test_what_is_written_reads_back_the_same(tmp_path: Path, unit: str, whole: bool, file_format: str) -> None:
     edges = (-3, 0, 1, 7, 200) if whole else (-2.5, 0, 1 / 3, 2 / 3, 1.1, 99.25)
     for missing in ({}, {"missing": ""}, {"missing": "?"}):
         schema = declared(unit, edges, **missing, **({"integer": True} if whole else {}))

@@ -180,9 +180,7 @@ def test_a_release_of_all_that_a_budget_file_holds_is_paid(name: str, total: str
 @pytest.mark.parametrize(
     ("held", "asked"), [({"epsilon": 20, "delta": 0}, {"epsilon": 2, "delta": 0}), ({"rho": 7}, {"rho": 0.7})]
 )
-def test_ten_releases_of_a_tenth_with_measured_sizes_are_paid(
-    held: dict[str, Any], asked: dict[str, Any], tmp_path: Path
-) -> None:
+def test_ten_tenths_with_measured_sizes_are_paid(held: dict[str, Any], asked: dict[str, Any], tmp_path: Path) -> None:
     budget = BudgetLedger.create(tmp_path / "owner.budget", **held)
     for _ in range(10):
         WHOLE["noise"](budget, asked)

@@ -629,9 +629,7 @@ def test_forms_show_every_key_and_take_it_back() -> None:
             replace(form, more=line, codes="0\n3").attribute(drafted)
 
 
-def test_fields_say_what_becomes_of_values_that_do_not_fit_and_the_public_number(
-    studio: Studio, owner: TestClient
-) -> None:
+def test_fields_say_what_becomes_of_unfit_values_and_the_public_number(studio: Studio, owner: TestClient) -> None:
     table = opened(owner, TABLE + "300,f,no\n")
     reviewed(owner, studio, table, **{"kind-0": "numeric", "codes-0": "20\n40\n70", "whole-0": "yes"})
     page = planned(owner, table)

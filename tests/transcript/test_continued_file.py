@@ -110,9 +110,7 @@ def measured(file: Path) -> list[int]:
 
 
 @names
-def test_a_growing_release_is_continued_by_one_at_a_time(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name
-) -> None:
+def test_a_growing_release_is_continued_by_one_only(folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name) -> None:
     file, table = folder / "v", of_days(folder)
     succeed("prefixes release", *table, "--steps", STEPS, "--rho", 0.5, "-o", file)
     given = name(file, monkeypatch)
@@ -187,9 +185,7 @@ def test_a_budget_is_reserved_from_by_one_at_a_time(folder: Path, monkeypatch: p
 
 
 @names
-def test_a_release_is_made_where_a_link_of_its_folder_leads(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name
-) -> None:
+def test_a_release_is_made_where_a_link_leads(folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name) -> None:
     table, schema = inputs(folder)
     (folder / "out").mkdir()
     given = name(folder / "out", monkeypatch)

@@ -108,7 +108,7 @@ def test_floating_numbers_that_no_double_holds_are_refused() -> None:
         (np.uint64, [(0, 2**63), (0, 2**63), (1, 0)]),
     ],
 )
-def test_entries_of_one_record_change_no_other(
+def test_entries_of_a_record_change_no_other(
     form: str, dtype: type[np.generic], entries: list[tuple[int, float]]
 ) -> None:
     """Row 0 is read the same whatever row 1 holds: nothing, a zero, something above 0 or below, or very large."""
@@ -181,9 +181,7 @@ def test_only_sparse_matrices_are_taken_for_some() -> None:
         (COO, {"col": None}, "no array 'col"),
     ],
 )
-def test_a_damaged_npz_file_is_refused(
-    tmp_path: Path, whole: dict[str, Any], changes: dict[str, Any], message: str
-) -> None:
+def test_a_damaged_npz_is_refused(tmp_path: Path, whole: dict[str, Any], changes: dict[str, Any], message: str) -> None:
     path = tmp_path / "table.npz"
     np.savez(path, **whole)
     assert cells_of(read_npz(path, 3)) == [[1, 0, 1], [0, 1, 0]]
