@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from dpopt.accounting import accountants, conversions, dualquery
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dualquery import plan_charges, run_columns
@@ -260,3 +263,27 @@ class LedgerUse(RuleBasedStateMachine):
 
 LedgerUse.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 TestLedgerUse = LedgerUse.TestCase
+
+
+# Room.
+
+
+def test_the_room_loads_without_scipy() -> None:
+    code = (
+        "import sys, dpopt.accounting.dualquery, dpopt.accounting.ledger, "
+        "dpopt.accounting.many_releases, dpopt.accounting.measurements, dpopt.accounting.selections; "
+        "sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_theorem_names_its_source() -> None:
+    named = {
+        conversions: ["zcdp_epsilon", "zcdp_rho", "gdp_delta", "gdp_epsilon"],
+        accountants: ["Accountant"],
+        accountants.ChargeColumns: ["rho"],
+        dualquery: ["draw_range", "run_columns"],
+    }
+    for module, names in named.items():
+        for name in names:
+            assert "Source:" in str(getattr(module, name).__doc__)

@@ -30,18 +30,10 @@ BUDGETS: dict[str, dict[str, Any]] = {
     "much": {"epsilon": 200.0, "delta": 1e-9},
 }
 FORMS = [
-    (NOISE, "marginals:1"),
-    (NOISE, "marginals:2"),
-    (NOISE, CLAUSES),
-    (NOISE, "parity:3,count=10,seed=1"),
-    (COUNTS, "marginals:1"),
-    (COUNTS, "marginals:3"),
-    (COUNTS, "marginals:2,count=2,seed=1"),
-    (COUNTS, CLAUSES),
-    (SELECTED, "marginals:1"),
-    (SELECTED, "marginals:2"),
-    (SELECTED, "marginals:3"),
-]
+    (NOISE, "marginals:1"), (NOISE, "marginals:2"), (NOISE, CLAUSES), (NOISE, "parity:3,count=10,seed=1"),
+    (COUNTS, "marginals:1"), (COUNTS, "marginals:3"), (COUNTS, "marginals:2,count=2,seed=1"), (COUNTS, CLAUSES),
+    (SELECTED, "marginals:1"), (SELECTED, "marginals:2"), (SELECTED, "marginals:3"),
+]  # fmt: skip
 
 
 def terms(what: str, **options: Any) -> Terms:

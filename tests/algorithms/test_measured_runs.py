@@ -67,14 +67,9 @@ from tests.strategies import naive_truth
 
 FITTED = (COUNTS, SELECTED)
 FORMS = [
-    (NOISE, "marginals:2"),
-    (NOISE, CLAUSES),
-    (COUNTS, "marginals:2"),
-    (COUNTS, CLAUSES),
-    (COUNTS, "parity:2,count=12,seed=1"),
-    (SELECTED, "marginals:1"),
-    (SELECTED, "marginals:3"),
-]
+    (NOISE, "marginals:2"), (NOISE, CLAUSES), (COUNTS, "marginals:2"), (COUNTS, CLAUSES),
+    (COUNTS, "parity:2,count=12,seed=1"), (SELECTED, "marginals:1"), (SELECTED, "marginals:3"),
+]  # fmt: skip
 
 
 def exact_answers(text: str) -> np.ndarray:

@@ -64,14 +64,9 @@ from tests.algorithms.small_runs import (
 from tests.own_solvers import OwnSolver
 
 USUAL: dict[str, Any] = {
-    "neighbours": "replace",
-    "algorithm": "dualquery",
-    "epsilon": 1e5,
-    "delta": 1e-6,
-    "rounds": 5,
-    "draws": 8,
+    "neighbours": "replace", "algorithm": "dualquery", "epsilon": 1e5, "delta": 1e-6, "rounds": 5, "draws": 8,
     "predict": False,
-}
+}  # fmt: skip
 DRAFT = Schema(SCHEMA.attributes, draft=True)
 
 
@@ -88,14 +83,9 @@ def frame() -> pd.DataFrame:
 def test_one_call_leaves_a_finished_release(tmp_path: Path) -> None:
     finished = release(write_table(tmp_path), SCHEMA, "marginals:2", out=tmp_path / "out", **USUAL)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "README.txt",
-        "plan.json",
-        "schema.json",
-        "workload.json",
-        "transcript.jsonl",
-        "synthetic.csv",
+        "README.txt", "plan.json", "schema.json", "workload.json", "transcript.jsonl", "synthetic.csv",
         "release.json",
-    }
+    }  # fmt: skip
     assert finished.ledger.is_private
     made = DualQueryPlan.of(finished.job.plan)
     assert (made.size, made.rounds, made.draws) == (ROWS, 5, 8)

@@ -34,13 +34,8 @@ CELLS = some_cells(50, WIDTH, share=0.02)
 BINARY = Schema.binary(WIDTH)
 WORKLOAD = "conjunctions:2,count=300,seed=1"
 USUAL: dict[str, Any] = {
-    "algorithm": "dualquery",
-    "epsilon": 1e5,
-    "delta": 1e-6,
-    "rounds": 5,
-    "draws": 20,
-    "predict": False,
-}
+    "algorithm": "dualquery", "epsilon": 1e5, "delta": 1e-6, "rounds": 5, "draws": 20, "predict": False,
+}  # fmt: skip
 
 
 def matrix() -> sp.csr_array:

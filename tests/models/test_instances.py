@@ -69,16 +69,9 @@ def test_an_instance_states_its_fingerprint_and_what_is_known(path: Path) -> Non
     assert instance.bound is not None
     assert instance.best_known <= instance.bound <= instance.problem.upper_bound()
     assert set(instance.stated) <= {
-        "how_known",
-        "tolerance",
-        "formulation",
-        "made",
-        "family",
-        "round",
-        "proven_bound",
-        "fingerprint",
+        "how_known", "tolerance", "formulation", "made", "family", "round", "proven_bound", "fingerprint",
         "mip_fingerprint",
-    }
+    }  # fmt: skip
     proven = instance.stated.get("proven_bound", instance.bound)
     assert isinstance(proven, int)
     assert instance.best_known <= proven <= instance.problem.upper_bound()

@@ -170,19 +170,12 @@ def test_a_draft_is_marked_as_one() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ([True, False], (False, True)),
-        ([True, True], (False, True)),
-        (["true", "false"], (False, True)),
-        (["True", "True"], (False, True)),
-        (["TRUE", "FALSE"], (False, True)),
-        (["yes", "no"], ("no", "yes")),
-        (["Y", "N"], ("N", "Y")),
-        (["T", "F"], ("F", "T")),
-        (["0", "1"], (0, 1)),
-        ([1, 0], (0, 1)),
+        ([True, False], (False, True)), ([True, True], (False, True)), (["true", "false"], (False, True)),
+        (["True", "True"], (False, True)), (["TRUE", "FALSE"], (False, True)), (["yes", "no"], ("no", "yes")),
+        (["Y", "N"], ("N", "Y")), (["T", "F"], ("F", "T")), (["0", "1"], (0, 1)), ([1, 0], (0, 1)),
         ([1.0, 0.0], (0, 1)),
     ],
-)
+)  # fmt: skip
 def test_truth_values_become_boolean(values: list[object], expected: tuple[Value, ...]) -> None:
     attribute = attribute_of(values)
     assert attribute.kind is BOOLEAN
@@ -214,27 +207,13 @@ def test_texts_and_few_whole_numbers_become_categorical(values: object, expected
 @pytest.mark.parametrize(
     ("values", "missing"),
     [
-        (["a", "?", "b"], "?"),
-        (["a", "NA", "b"], "NA"),
-        (["a", "", "b"], ""),
-        (["a", None, "b"], ""),
-        (["a", "N", "b"], None),
-        (["a", "null", "b"], None),
-        (["1", "?"], "?"),
-        (["1", "NA"], "NA"),
-        (["1", "N"], "N"),
-        (["1", "null"], "null"),
-        (["1", ""], ""),
-        (["1", "NaN"], ""),
-        (["1", None, "nan"], ""),
-        (["1", "?", ""], "?"),
-        ([1, None], ""),
-        ([1.5, None, 2.5], ""),
-        ([1.5, np.nan, 2.5], ""),
-        ([True, None], ""),
-        (["yes", "no", "?"], "?"),
+        (["a", "?", "b"], "?"), (["a", "NA", "b"], "NA"), (["a", "", "b"], ""), (["a", None, "b"], ""),
+        (["a", "N", "b"], None), (["a", "null", "b"], None), (["1", "?"], "?"), (["1", "NA"], "NA"),
+        (["1", "N"], "N"), (["1", "null"], "null"), (["1", ""], ""), (["1", "NaN"], ""), (["1", None, "nan"], ""),
+        (["1", "?", ""], "?"), ([1, None], ""), ([1.5, None, 2.5], ""), ([1.5, np.nan, 2.5], ""),
+        ([True, None], ""), (["yes", "no", "?"], "?"),
     ],
-)
+)  # fmt: skip
 def test_marks_of_missing_values_are_recognised_where_plausible(values: object, missing: str | None) -> None:
     assert attribute_of(values).missing == missing
 
@@ -518,20 +497,12 @@ def test_what_is_declared_of_a_reading_holds_over_the_schema_even_where_it_is_th
 @pytest.mark.parametrize(
     ("cells", "decimal", "thousands"),
     [
-        (["1,5", "2,25"], ",", None),
-        (["1.5", "2.25"], ".", None),
-        (["1,234", "12"], ".", ","),
-        (["1,234", "12345"], ".", None),
-        (["1,234,567", "2"], ".", ","),
-        (["1.234.567", "2"], ",", "."),
-        (["1.234,5", "2"], ",", "."),
-        (["1,234.5", "2"], ".", ","),
-        (["1 234,5", "2"], ",", " "),
-        (["1'234.5", "2"], ".", "'"),
-        (["0,125", "0,250"], ",", None),
-        (["a,b", "1,5 and 2,5"], ".", None),
+        (["1,5", "2,25"], ",", None), (["1.5", "2.25"], ".", None), (["1,234", "12"], ".", ","),
+        (["1,234", "12345"], ".", None), (["1,234,567", "2"], ".", ","), (["1.234.567", "2"], ",", "."),
+        (["1.234,5", "2"], ",", "."), (["1,234.5", "2"], ".", ","), (["1 234,5", "2"], ",", " "),
+        (["1'234.5", "2"], ".", "'"), (["0,125", "0,250"], ",", None), (["a,b", "1,5 and 2,5"], ".", None),
     ],
-)
+)  # fmt: skip
 def test_marks_of_numbers_are_told_apart(tmp_path: Path, cells: list[str], decimal: str, thousands: str | None) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x;y\n" + "".join(f"{cell};z\n" for cell in cells))

@@ -21,8 +21,7 @@ from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
 from dpopt.queries.residuals import Residuals
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.exact_distribution import exp_minus
-from tests.scripted import ScriptedNoise
-from tests.scripted_words import ScriptedWords
+from tests.scripted import ScriptedNoise, ScriptedWords
 from tests.tiny_measuring import MULTIPLICITY, RECORDS, RHO, SCHEMA, Measuring, marginals, neighbours, selection
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, Table, bits_schema, conjunctions, dataset_of
 

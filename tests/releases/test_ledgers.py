@@ -38,13 +38,8 @@ HALVES: dict[str, Any] = {"epsilon": 0.5}
 CELLS: dict[str, Any] = {**HALVES, "n0": ROWS}
 SHARES: dict[str, Any] = {"epsilon": 0.5, "n0": ROWS}
 ASKED: dict[str, Any] = {
-    "epsilon": 0.5,
-    "delta": 1e-6,
-    "neighbours": "add-remove",
-    "n0": ROWS,
-    "algorithm": "noise",
-    "predict": False,
-}
+    "epsilon": 0.5, "delta": 1e-6, "neighbours": "add-remove", "n0": ROWS, "algorithm": "noise", "predict": False,
+}  # fmt: skip
 FAMILY = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
 
 

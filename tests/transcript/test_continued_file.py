@@ -65,13 +65,8 @@ def from_another_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 Name = Callable[[Path, pytest.MonkeyPatch], Path]
 NAMES: list[Name] = [
-    by_symbolic_link,
-    by_link_to_a_link,
-    by_hard_link,
-    by_linked_folder,
-    by_relative_path,
-    from_another_folder,
-]
+    by_symbolic_link, by_link_to_a_link, by_hard_link, by_linked_folder, by_relative_path, from_another_folder,
+]  # fmt: skip
 DAYS, STEPS = 12, 3
 
 
