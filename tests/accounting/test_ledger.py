@@ -60,16 +60,13 @@ def test_a_plan_over_a_budget_in_rho_is_refused() -> None:
         reserved(Budget(None, 1e-6, 1e-9, Accountant.ZCDP))
 
 
-def test_a_second_plan_is_refused() -> None:
-    ledger = reserved()
-    with pytest.raises(BudgetError, match="reserved already"):
-        ledger.reserve(PLAN)
-
-
-def test_a_plan_under_another_relation_is_refused() -> None:
-    ledger = Ledger(BUDGET, ADD_REMOVE)
-    with pytest.raises(BudgetError, match="this ledger is for one record more or less"):
-        ledger.reserve(PLAN)
+def test_a_second_plan_and_one_under_another_relation_are_refused() -> None:
+    for ledger, message in (
+        (reserved(), "reserved already"),
+        (Ledger(BUDGET, ADD_REMOVE), "this ledger is for one record more or less"),
+    ):
+        with pytest.raises(BudgetError, match=message):
+            ledger.reserve(PLAN)
 
 
 def test_a_plan_that_is_not_private_is_refused() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -234,46 +232,6 @@ def test_records_weighed_by_a_solver_fit_as_well_and_replay(tmp_path: Path, algo
     assert made.statement["privacy"] == own.statement["privacy"]
     replay(tmp_path / "out", tmp_path / "again")
     assert differing_files(tmp_path / "out", tmp_path / "again") == []
-
-
-REPLAY_ALONE = """
-import sys
-import zlib
-from pathlib import Path
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"ortools", "pulp", "highspy", "cvxpy", "opendp", "pandas"} or name == "scipy.optimize":
-            raise ImportError(f"{name} is absent here")
-
-sys.meta_path.insert(0, Blocked())
-from dpopt.algorithms.replay import replay
-from dpopt.inference.records import fit as record_search
-from dpopt.private.tables.dataset import PrivateDataset
-from dpopt.solvers import registry
-
-def absent(*_, **__):
-    raise AssertionError("a table, a solver or a fit was asked for")
-
-PrivateDataset.from_codes = registry.get_solver = absent
-import dpopt.algorithms.measured.fitting
-dpopt.algorithms.measured.fitting.fit = absent
-for folder in sys.argv[1:]:
-    replay(Path(folder), Path(folder + " again"))
-"""
-
-
-def test_a_replay_needs_no_solver_no_fit_and_no_table(tmp_path: Path) -> None:
-    """In a process of its own, in which the solvers' libraries and OpenDP cannot be imported."""
-    for algorithm in MEASURED:
-        run_release(dataset(), measured_job(algorithm), tmp_path / algorithm)
-    folders = [str(tmp_path / algorithm) for algorithm in MEASURED]
-    done = subprocess.run(
-        [sys.executable, "-c", REPLAY_ALONE, *folders], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    for folder in folders:
-        assert differing_files(Path(folder), Path(f"{folder} again")) == []
 
 
 @pytest.mark.parametrize("text", ["marginals:2", CLAUSES])

@@ -195,9 +195,11 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_and_an_unknown_format_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ReleaseFolderError, match="cannot be written: No such file.*choose a folder"):
         write_records(tmp_path / "nowhere" / "records.csv", SCHEMA, RECORDS)
+    with pytest.raises(SchemaError, match="'xlsx' is not known; expected 'csv' or 'parquet'"):
+        write_records(tmp_path / "records.xlsx", SCHEMA, RECORDS, format="xlsx")
 
 
 @pytest.mark.parametrize(
@@ -230,11 +232,6 @@ def test_records_that_do_not_fit_the_schema_are_refused(
 def test_weights_that_fit_no_records_are_refused(tmp_path: Path, weights: NDArray[np.float64], message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         write_records(tmp_path / "records.csv", SCHEMA, RECORDS, weights=weights)
-
-
-def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SchemaError, match="'xlsx' is not known; expected 'csv' or 'parquet'"):
-        write_records(tmp_path / "records.xlsx", SCHEMA, RECORDS, format="xlsx")
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
