@@ -7,10 +7,12 @@ once: testing a stale copy would say nothing.
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import gc
 import importlib.util
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -108,10 +110,39 @@ def pytest_configure(config: pytest.Config) -> None:
         kept = tempfile.TemporaryDirectory(prefix="dpopt-tests-")
         os.environ["DPOPT_TESTS_FOLDER"] = kept.name
         config.add_cleanup(kept.cleanup)
+        _keep_kernels(config)
         # Else each of hundreds of child processes compiles dpopt anew; kernels are kept beside the modules in any case.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONSAFEPATH"] = "1"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTED.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def _keep_kernels(config: pytest.Config) -> None:
+    """Take the machine code that an earlier run left for new copies of dpopt, and leave it there for the next one.
+
+    Compiling all kernels takes minutes. numba knows by a hash of their sources which of the kept ones still hold.
+    """
+    from tests.source_code import copy_kernels
+
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpopt" / "kernels"
+    place = os.environ.get("DPOPT_KERNELS") or str(usual)
+    if place == "none" or next(TESTED.rglob("*.nbi"), None) is not None:
+        return
+
+    def leave() -> None:
+        with contextlib.suppress(OSError):  # another run may do the same
+            new = tempfile.mkdtemp(dir=place)
+            for folder in compiled:
+                copy_kernels(Path(new) / folder.name, folder)
+            shutil.rmtree(kept, ignore_errors=True)
+            Path(new).replace(kept)
+
+    kept, compiled = Path(place) / str(sys.implementation.cache_tag), (TESTED, ROOT / "experiments")
+    with contextlib.suppress(OSError):
+        Path(place).mkdir(parents=True, exist_ok=True)
+        for folder in compiled:
+            copy_kernels(folder, kept / folder.name)
+    config.add_cleanup(leave)
 
 
 @pytest.hookimpl(wrapper=True)

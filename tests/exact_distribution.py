@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.scripted_words import ScriptedWords
+from tests.scripted import ScriptedWords
 
 _BITS = 420
 _LN = Context(prec=60)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,3 +39,23 @@ class ScriptedNoise:
     def discrete_laplace(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         """Return the scripted values."""
         return np.resize(self._values, counts.shape)
+
+
+# Words given in advance, for exact output distributions.
+
+
+class ScriptedWords:
+    """A source of random words that gives these, and no others; never private."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._words = np.array(words, dtype=np.uint64)
+        self._position = 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next `count` words of the script."""
+        end = self._position + count
+        if end > len(self._words):
+            raise IndexError(f"the script holds {len(self._words)} words, {end} were asked for")
+        taken = self._words[self._position : end]
+        self._position = end
+        return taken

@@ -49,12 +49,11 @@ def source_files() -> tuple[SourceFile, ...]:
     return tuple(SourceFile(path.relative_to(ROOT).as_posix()) for path in files)
 
 
-def copy_kernels(copy: Path) -> None:
-    """Give a copy of dpopt the machine code that the tested one has: compiling it once more takes seconds."""
-    tested = Path(dpopt.__file__).parent
+def copy_kernels(copy: Path, tested: Path = Path(dpopt.__file__).parent) -> None:
+    """Give a copy of dpopt the machine code that the tested one has: compiling it once more takes minutes."""
     for kept in tested.rglob("*.nb[ci]"):
         place = copy / kept.relative_to(tested)
-        place.parent.mkdir(exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(kept, place)
 
 

@@ -18,7 +18,7 @@ from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.private.curators.net_curator import MatrixCurator
 from dpopt.queries.condition import Condition
 from dpopt.synopses.optimal_count import CountPlan, plan_count
-from tests.scripted_words import ScriptedWords
+from tests.scripted import ScriptedWords
 from tests.tiny_runs import EventJournal, Table, bits_schema, dataset_of, trusted
 
 SCHEMA, MOST = bits_schema(2), 3

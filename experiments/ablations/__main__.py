@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _rows(options: argparse.Namespace, found: list[Result]) -> Iterator[Result]:
-    tables, epsilons = (("tiny trend",), (10.0,)) if options.quick else (options.tables, options.epsilon)
+    tables, epsilons = (("tiny functional",), (10.0,)) if options.quick else (options.tables, options.epsilon)
     held = {(row["without"], row["table"], row["epsilon"]) for row in found}
     settings = [(*one, options.runs) for one in itertools.product(WITHOUT, tables, epsilons) if one not in held]
     yield from in_processes(options, measured, settings)

@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _rows(options: argparse.Namespace, known: list[Result]) -> Iterator[Result]:
     tables, epsilons = ([QUICK], (10.0,)) if options.quick else (options.tables, options.epsilon)
     held = {row["setting"] for row in known}
-    every = itertools.product(range(options.runs), (0, 1), epsilons, tables, options.methods)
+    every = itertools.product(range(options.runs), (0,) if options.quick else (0, 1), epsilons, tables, options.methods)
     settings = [(table, epsilon, run, half, method) for run, half, epsilon, table, method in every]
     missing = [one for one in settings if _label(one) not in held and _is_run(one)]
     measure = partial(measured, environments=options.environments, limit=options.limit, folder=options.records)

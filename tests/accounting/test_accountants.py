@@ -1,3 +1,5 @@
+"""None"""
+
 from __future__ import annotations
 
 import math
@@ -7,11 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.special import ndtri
+from numpy.typing import NDArray
+from scipy.special import erfcx, logsumexp, ndtr, ndtri
+from scipy.stats import binom
 
 from dpopt.accounting.accountants import COMPARED, Accountant, AdvancedComposition, Composition, columns_of
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.conversions import gdp_epsilon, zcdp_epsilon
+from dpopt.accounting.dualquery import plan_charges, run_columns
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import AccountingError
 
@@ -105,9 +110,7 @@ def test_a_pure_total_is_exact_where_it_can_be() -> None:
 
 
 @given(plans, accountants, deltas, st.randoms(use_true_random=False))
-def test_order_and_grouping_do_not_matter(
-    plan: list[Charge], accountant: Composition, delta: float, shuffler: object
-) -> None:
+def test_order_and_groups_are_free(plan: list[Charge], accountant: Composition, delta: float, shuffler: object) -> None:
     mixed = list(plan)
     shuffler.shuffle(mixed)  # type: ignore[attr-defined]
     assert columns_of(mixed).epsilon(accountant, delta) == columns_of(plan).epsilon(accountant, delta)
@@ -128,7 +131,7 @@ def test_a_few_epsilons_alone_cost_no_more_than_their_sum(accountant: Compositio
 
 @example([charge(PURE, 0.5)], charge(RANGE, 0.25), AdvancedComposition.THEOREM, 0.1)
 @given(plans, charges, accountants, deltas)
-def test_one_charge_more_never_costs_less(
+def test_a_charge_more_never_costs_less(
     plan: list[Charge], more: Charge, accountant: Composition, delta: float
 ) -> None:
     assert columns_of([*plan, more]).epsilon(accountant, delta) >= columns_of(plan).epsilon(accountant, delta)
@@ -239,3 +242,91 @@ def test_the_renyi_divergence_of_an_exponential_mechanism_keeps_its_rho(alpha: f
         p, q = (np.exp(v - v.max()) / np.exp(v - v.max()).sum() for v in (logs, logs + change))
         divergence = math.log(float((p**alpha * q ** (1.0 - alpha)).sum())) / (alpha - 1.0)
         assert divergence <= alpha * columns_of([charge(RANGE, float(np.ptp(change)))]).rho() * (1.0 + 1e-9)
+
+
+# Cross-check against dp_accounting, which computes the same conversion over a fixed list of orders.
+
+peer = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed (extra 'test')")
+
+ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 4000)
+
+
+def peer_epsilon(rho: float, delta: float) -> float:
+    from dp_accounting import rdp
+
+    accountant = rdp.RdpAccountant(orders=ORDERS, neighboring_relation=peer.NeighboringRelation.REPLACE_ONE)
+    accountant.compose(peer.ZCDpEvent(rho))
+    return float(accountant.get_epsilon(delta))
+
+
+@pytest.mark.parametrize("rho", [1e-8, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_zcdp_converts_as_in_dp_accounting(rho: float, delta: float) -> None:
+    ours, theirs = zcdp_epsilon(rho, delta), peer_epsilon(rho, delta)
+    assert ours <= theirs * (1.0 + 1e-12)  # every order is valid, ours is the best
+    assert theirs <= ours * (1.0 + 1e-4) + 1e-12
+
+
+def test_a_dualquery_run_costs_as_in_dp_accounting() -> None:
+    relation = NeighbouringRelation.REPLACE_ONE
+    rho = columns_of(plan_charges(170, 1750, 1.2, 494021, relation)).rho()
+    ours = run_columns(170, 1750, 1.2, 494021, relation).epsilon(Accountant.ZCDP, 1e-3)
+    assert ours == pytest.approx(peer_epsilon(rho, 1e-3), rel=1e-5)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 7.0, 100.0])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
+def test_gdp_converts_as_in_dp_accounting(sigma: float, delta: float) -> None:
+    assert gdp_epsilon(1.0 / sigma, delta) == pytest.approx(peer.get_epsilon_gaussian(sigma, delta), rel=1e-8)
+
+
+# The constant of the GDP accountant, on a grid.
+
+Floats = NDArray[np.float64]
+RANGES = [1e-3, 0.1, 1.0, 4.0]
+
+
+def log_gaussian_delta(mu: float, epsilon: Floats) -> Floats:
+    low, high = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
+    scale, log_density = math.sqrt(math.pi / 2.0), -low * low / 2.0 - math.log(2.0 * math.pi) / 2.0
+    tail = scale * erfcx(high / math.sqrt(2.0))
+    positive = log_density + np.log(scale * erfcx(np.maximum(low, 0.0) / math.sqrt(2.0)) - tail)
+    negative = np.log(ndtr(-low) - np.exp(log_density) * tail)
+    return np.where(low > 0.0, positive, negative)
+
+
+def log_delta_of_draws(draws: int, loss_range: float, offset: float, epsilon: Floats) -> Floats:
+    chance = math.expm1(-offset) / math.expm1(-loss_range)
+    ups = np.arange(draws + 1)
+    excess = np.minimum(epsilon[:, None] - (ups * loss_range - draws * offset)[None, :], 0.0)
+    with np.errstate(divide="ignore"):
+        gain = np.log(-np.expm1(excess))
+    return logsumexp(binom.logpmf(ups, draws, chance)[None, :] + gain, axis=1)
+
+
+def largest_excess(draws: int, loss_range: float, constant: float) -> float:
+    """The largest log ratio of the two curves, over offsets and epsilons up to 12 deviations."""
+    mu = math.sqrt(draws + constant) * loss_range / 2.0
+    worst = -math.inf
+    for part in [*np.linspace(0.05, 0.95, 19), 0.5 - 0.5 / (draws + 1), 0.5 + 0.5 / (draws + 1)]:
+        losses = (np.arange(draws + 1) - draws * part) * loss_range
+        steps = np.concatenate([losses + f * loss_range for f in (0.0, 0.3, 0.6)])
+        epsilon = np.unique(np.concatenate([np.linspace(0.0, mu * mu / 2.0 + 12.0 * mu, 40), steps]))
+        epsilon = epsilon[
+            (epsilon >= 0.0) & (epsilon < losses[-1] * (1.0 - 1e-9)) & (epsilon < mu * mu / 2.0 + 12.0 * mu)
+        ]
+        if len(epsilon):
+            curve = log_delta_of_draws(draws, loss_range, part * loss_range, epsilon)
+            worst = max(worst, float((curve - log_gaussian_delta(mu, epsilon)).max()))
+    return worst
+
+
+@pytest.mark.parametrize("draws", [1, 2, 3, 5, 10, 35, 200])
+@pytest.mark.parametrize("loss_range", RANGES)
+def test_the_gaussian_curve_lies_above_the_curve_of_the_draws(draws: int, loss_range: float) -> None:
+    assert largest_excess(draws, loss_range, math.pi / 2.0 - 1.0) <= 1e-9
+
+
+@pytest.mark.parametrize("draws", [1, 3, 5])
+def test_a_smaller_constant_would_be_wrong(draws: int) -> None:
+    assert largest_excess(draws, 1e-3, 0.9 * (math.pi / 2.0 - 1.0) if draws == 1 else 0.0) > 1e-3

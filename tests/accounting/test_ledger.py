@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from dpopt.accounting import accountants, conversions, dualquery
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.charges import Charge, ChargeKind
 from dpopt.accounting.dualquery import plan_charges, run_columns
@@ -57,16 +60,13 @@ def test_a_plan_over_a_budget_in_rho_is_refused() -> None:
         reserved(Budget(None, 1e-6, 1e-9, Accountant.ZCDP))
 
 
-def test_a_second_plan_is_refused() -> None:
-    ledger = reserved()
-    with pytest.raises(BudgetError, match="reserved already"):
-        ledger.reserve(PLAN)
-
-
-def test_a_plan_under_another_relation_is_refused() -> None:
-    ledger = Ledger(BUDGET, ADD_REMOVE)
-    with pytest.raises(BudgetError, match="this ledger is for one record more or less"):
-        ledger.reserve(PLAN)
+def test_a_second_plan_and_one_under_another_relation_are_refused() -> None:
+    for ledger, message in (
+        (reserved(), "reserved already"),
+        (Ledger(BUDGET, ADD_REMOVE), "this ledger is for one record more or less"),
+    ):
+        with pytest.raises(BudgetError, match=message):
+            ledger.reserve(PLAN)
 
 
 def test_a_plan_that_is_not_private_is_refused() -> None:
@@ -260,3 +260,27 @@ class LedgerUse(RuleBasedStateMachine):
 
 LedgerUse.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 TestLedgerUse = LedgerUse.TestCase
+
+
+# Room.
+
+
+def test_the_room_loads_without_scipy() -> None:
+    code = (
+        "import sys, dpopt.accounting.dualquery, dpopt.accounting.ledger, "
+        "dpopt.accounting.many_releases, dpopt.accounting.measurements, dpopt.accounting.selections; "
+        "sys.exit(any(name.split('.')[0] == 'scipy' for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_theorem_names_its_source() -> None:
+    named = {
+        conversions: ["zcdp_epsilon", "zcdp_rho", "gdp_delta", "gdp_epsilon"],
+        accountants: ["Accountant"],
+        accountants.ChargeColumns: ["rho"],
+        dualquery: ["draw_range", "run_columns"],
+    }
+    for module, names in named.items():
+        for name in names:
+            assert "Source:" in str(getattr(module, name).__doc__)

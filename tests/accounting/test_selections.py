@@ -98,16 +98,16 @@ def test_a_range_is_paid_for_by_its_amount_and_not_much_smaller(amount: float, c
         assert ((columns_of([charge]).rho() if concentrated else charge.parameter) <= amount) is allowed
 
 
-@pytest.mark.parametrize("round_index", [0, -1, 1.5, True])
-def test_a_round_that_is_none_is_refused(round_index: Any) -> None:
-    with pytest.raises(AccountingError, match="expected a whole number"):
-        selection_charge(round_index, 0.5, ADD_REMOVE)
+NO_RANGES: list[Any] = [0, -1.0, math.nan, math.inf, 1e10, True, "1", Decimal("NaN"), Decimal(0)]
 
 
-@pytest.mark.parametrize("range_", [0, -1.0, math.nan, math.inf, 1e10, True, "1", Decimal("NaN"), Decimal(0)])
-def test_a_range_out_of_bounds_is_refused(range_: Any) -> None:
-    with pytest.raises(AccountingError, match="expected a number above 0"):
-        selection_charge(1, range_, ADD_REMOVE)
+@pytest.mark.parametrize(
+    ("round_index", "range_", "message"),
+    [(one, 0.5, "a whole number") for one in (0, -1, 1.5, True)] + [(1, one, "a number above 0") for one in NO_RANGES],
+)
+def test_rounds_and_ranges_that_are_none_are_refused(round_index: Any, range_: Any, message: str) -> None:
+    with pytest.raises(AccountingError, match=f"expected {message}"):
+        selection_charge(round_index, range_, ADD_REMOVE)
 
 
 @pytest.mark.parametrize("amount", [0.0, -1.0, math.inf, math.nan, 1e-40])

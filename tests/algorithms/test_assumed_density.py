@@ -133,7 +133,7 @@ def test_nothing_that_is_assumed_depends_on_the_records(tmp_path: Path, kind: st
 @pytest.mark.parametrize("algorithm", ["auto", "dualquery"])
 @pytest.mark.parametrize("kind", ["bits", BIT_TABLE])
 @pytest.mark.parametrize("n0", [SIZE, None])
-def test_a_wide_table_is_not_planned_as_a_dense_one_unasked(
+def test_a_wide_table_is_not_planned_as_dense_unasked(
     tmp_path: Path, algorithm: str, kind: str, n0: int | None
 ) -> None:
     """Refused before anything is spent, or left behind, whatever the records hold; the message names the option."""

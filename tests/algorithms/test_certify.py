@@ -166,9 +166,7 @@ def _worst(problem: MaxCsp) -> NDArray[np.int32]:
     ],
     ids=["takes no round", "a wrong bound"],
 )
-def test_a_bound_that_cannot_be_had_or_is_disproved_is_left_out(
-    finished: SyntheticRelease, solver: Answering, stopped: str
-) -> None:
+def test_a_bound_that_is_not_had_or_false_is_out(finished: SyntheticRelease, solver: Answering, stopped: str) -> None:
     (one,) = certify_rounds(finished, certifier(solver), [with_a_gap(finished)])
     assert one.reported_bound is None
     assert one.stopped.startswith(stopped)

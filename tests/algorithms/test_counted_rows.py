@@ -77,9 +77,7 @@ SHELL = {
 
 
 @pytest.mark.parametrize("command", SHELL)
-def test_the_shell_refuses_it_likewise_and_warns_once(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_shell_refuses_it_and_warns_once(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     dpopt.Schema(SCHEMA.attributes[1:]).write("schema.json")
     TABLE.to_csv("people.csv", index=False)

@@ -86,9 +86,7 @@ def test_rows_are_evaluated_as_they_are_written() -> None:
 
 
 @pytest.mark.parametrize("output", [{}, {"rows": 7}])
-def test_marginals_are_evaluated_as_shapes_like_their_clauses(
-    monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]
-) -> None:
+def test_marginals_are_evaluated_like_their_clauses(monkeypatch: pytest.MonkeyPatch, output: dict[str, Any]) -> None:
     finished = small_release(output=output)
     shapes = finished.job.workload
     written = Workload(SCHEMA, shapes.clauses, shapes.specification, shapes.fingerprint)
@@ -232,12 +230,8 @@ def test_real_figures_are_those_of_the_file_whatever_the_reading_makes_of_its_va
     assert clipped.weakest.means[0]["real"] == 280
     assert clipped.changed is not None
     assert clipped.changed["columns"][0] == {
-        "column": "income",
-        "values": 1,
-        "real": 280,
-        "counted": 55,
-        "synthetic": 35,
-    }
+        "column": "income", "values": 1, "real": 280, "counted": 55, "synthetic": 35,
+    }  # fmt: skip
     in_words = "1 of 4 values of {} lay outside its range and were counted in its end bins"
     assert clipped.changed["words"] == [
         f"{in_words.format('income')}: mean 280 in the file, 55 as counted, 35 in the release",

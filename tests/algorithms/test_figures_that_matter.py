@@ -237,9 +237,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("asked", "message"), WRONG, ids=lambda one: str(one)[:40])
-def test_what_cannot_be_asked_is_said_before_anything_is_spent(
-    asked: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_asked_is_said_before_spending(asked: dict[str, Any], message: str, tmp_path: Path) -> None:
     """Also where the number of records is measured first."""
     how: dict[str, Any] = {"workload": "marginals:3", "epsilon": 1, "out": tmp_path / "out", **asked}
     ledger = dpopt.BudgetLedger.create(tmp_path / "budget", epsilon=3, delta=1e-6)

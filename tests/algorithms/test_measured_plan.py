@@ -116,13 +116,8 @@ def test_rounds_take_turns_with_their_scores_and_have_names_of_their_own() -> No
     made = measured_plan(SELECTED)
     assert [SELECTIONS.score(number) for number in (1, 2, 3)] == ["max", "l1", "max"]
     assert [charge.label for charge in made.charges()[-6:]] == [
-        "selection of round 1",
-        "round 1",
-        "selection of round 2",
-        "round 2",
-        "selection of round 3",
-        "round 3",
-    ]
+        "selection of round 1", "round 1", "selection of round 2", "round 2", "selection of round 3", "round 3",
+    ]  # fmt: skip
 
 
 def test_a_budget_below_the_charges_is_refused_before_a_ledger_exists() -> None:

@@ -30,18 +30,10 @@ BUDGETS: dict[str, dict[str, Any]] = {
     "much": {"epsilon": 200.0, "delta": 1e-9},
 }
 FORMS = [
-    (NOISE, "marginals:1"),
-    (NOISE, "marginals:2"),
-    (NOISE, CLAUSES),
-    (NOISE, "parity:3,count=10,seed=1"),
-    (COUNTS, "marginals:1"),
-    (COUNTS, "marginals:3"),
-    (COUNTS, "marginals:2,count=2,seed=1"),
-    (COUNTS, CLAUSES),
-    (SELECTED, "marginals:1"),
-    (SELECTED, "marginals:2"),
-    (SELECTED, "marginals:3"),
-]
+    (NOISE, "marginals:1"), (NOISE, "marginals:2"), (NOISE, CLAUSES), (NOISE, "parity:3,count=10,seed=1"),
+    (COUNTS, "marginals:1"), (COUNTS, "marginals:3"), (COUNTS, "marginals:2,count=2,seed=1"), (COUNTS, CLAUSES),
+    (SELECTED, "marginals:1"), (SELECTED, "marginals:2"), (SELECTED, "marginals:3"),
+]  # fmt: skip
 
 
 def terms(what: str, **options: Any) -> Terms:
@@ -101,7 +93,7 @@ def test_a_solver_without_column_generation_is_refused(option: str, other: dict[
 @pytest.mark.parametrize(("algorithm", "text"), FORMS)
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_a_plan_takes_all_of_the_budget_and_no_more(
+def test_a_plan_takes_the_budget_and_no_more(
     algorithm: str, text: str, budget: str, relation: NeighbouringRelation
 ) -> None:
     made = planned(algorithm, text, **BUDGETS[budget], neighbours=relation.value)
@@ -119,9 +111,7 @@ def test_a_plan_takes_all_of_the_budget_and_no_more(
 
 @pytest.mark.parametrize("text", ["marginals:2", CLAUSES])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_noise_measures_every_query_with_the_sensitivity_of_the_workload(
-    text: str, relation: NeighbouringRelation
-) -> None:
+def test_noise_measures_each_query_with_the_workloads_sensitivity(text: str, relation: NeighbouringRelation) -> None:
     made = planned(NOISE, text, neighbours=relation.value)
     (one,) = made.measurements
     assert one.attributes is None
@@ -251,7 +241,7 @@ def test_what_an_algorithm_cannot_serve_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("algorithm", [NOISE, COUNTS])
 @pytest.mark.parametrize("text", ["marginals:2", CLAUSES])
-def test_more_counts_than_a_transcript_holds_are_refused(
+def test_more_counts_than_transcripts_hold_are_refused(
     algorithm: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_MEASURED_CELLS", len(workload(text)) - 1)

@@ -52,7 +52,7 @@ def test_a_release_takes_everything_from_the_plan(tmp_path: Path, table: Path) -
 
 @pytest.mark.parametrize("size", [{"n": 200}, {"n0": 200}, {"n": 200, "neighbours": "replace"}], ids=str)
 @pytest.mark.parametrize("accountant", [one.value for one in Accountant])
-def test_a_release_takes_the_plan_of_every_accountant(
+def test_a_release_takes_plans_of_accountants(
     tmp_path: Path, table: Path, accountant: str, size: dict[str, Any]
 ) -> None:
     """Also where the accountant bounds no rho."""

@@ -63,9 +63,7 @@ def test_solvers_that_return_the_same_records_give_the_same_release(tmp_path: Pa
     assert sampled(one) != sampled(released(tmp_path, seed=2))
 
 
-def test_all_solvers_get_the_same_uniform_numbers_by_round_and_draw(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_solvers_get_the_same_numbers_by_round_and_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[NDArray[np.uint64]] = []
     original = QueryWeights.draw_at
 

@@ -73,9 +73,7 @@ def test_a_run_for_which_there_is_too_little_memory_is_refused_before_anything_i
 
 @pytest.mark.parametrize("size", ["declared", "replace"])
 @pytest.mark.parametrize("error", [AttributeError, NoSolutionError, TranscriptError, MemoryError])
-def test_what_fails_before_the_first_charge_takes_its_folder_back(
-    tmp_path: Path, size: str, error: type[Exception]
-) -> None:
+def test_what_fails_before_a_charge_takes_its_folder_back(tmp_path: Path, size: str, error: type[Exception]) -> None:
     table = write_table(tmp_path)
     failing = mock.patch.object(MeasuredAlgorithm, "open_door", side_effect=error("refused by this test"))
     with failing, pytest.raises(error, match="refused by this test"):
@@ -85,9 +83,7 @@ def test_what_fails_before_the_first_charge_takes_its_folder_back(
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("algorithm", [*NAMES, "prefixes"])
-def test_a_release_that_finds_its_budget_taken_by_another_leaves_nothing(
-    tmp_path: Path, algorithm: str, size: str
-) -> None:
+def test_a_release_whose_budget_was_taken_by_another_leaves_nothing(tmp_path: Path, algorithm: str, size: str) -> None:
     """Both found room when they began; the second is refused when it pays, before its first draw."""
     table, how = write_table(tmp_path), asked(tmp_path, **SIZES[size])
     find_room = dpopt.BudgetLedger.open_account
@@ -188,9 +184,7 @@ def test_what_writes_a_folder_takes_it_back_where_it_fails(
         (b'{"privacy": {"private": true, "epsilon": 0.001}}', "states is not what the transcript gives"),
     ],
 )
-def test_a_release_whose_statement_is_not_its_transcripts_is_not_reported(
-    tmp_path: Path, held: bytes, message: str
-) -> None:
+def test_a_release_with_another_statement_is_not_reported(tmp_path: Path, held: bytes, message: str) -> None:
     succeed(*release_arguments(tmp_path))
     out, page = tmp_path / "out", tmp_path / "page.html"
     succeed("report", out, "-o", page)

@@ -64,14 +64,9 @@ from tests.algorithms.small_runs import (
 from tests.own_solvers import OwnSolver
 
 USUAL: dict[str, Any] = {
-    "neighbours": "replace",
-    "algorithm": "dualquery",
-    "epsilon": 1e5,
-    "delta": 1e-6,
-    "rounds": 5,
-    "draws": 8,
+    "neighbours": "replace", "algorithm": "dualquery", "epsilon": 1e5, "delta": 1e-6, "rounds": 5, "draws": 8,
     "predict": False,
-}
+}  # fmt: skip
 DRAFT = Schema(SCHEMA.attributes, draft=True)
 
 
@@ -88,14 +83,9 @@ def frame() -> pd.DataFrame:
 def test_one_call_leaves_a_finished_release(tmp_path: Path) -> None:
     finished = release(write_table(tmp_path), SCHEMA, "marginals:2", out=tmp_path / "out", **USUAL)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "README.txt",
-        "plan.json",
-        "schema.json",
-        "workload.json",
-        "transcript.jsonl",
-        "synthetic.csv",
+        "README.txt", "plan.json", "schema.json", "workload.json", "transcript.jsonl", "synthetic.csv",
         "release.json",
-    }
+    }  # fmt: skip
     assert finished.ledger.is_private
     made = DualQueryPlan.of(finished.job.plan)
     assert (made.size, made.rounds, made.draws) == (ROWS, 5, 8)
@@ -208,9 +198,7 @@ NO_PROJECTION: dict[str, tuple[dict[str, Any], type[DpoptError], str]] = {
 
 @pytest.mark.parametrize("measure", ["residuals", "counts", "selected"])
 @pytest.mark.parametrize("name", NO_PROJECTION)
-def test_a_solver_that_cannot_fit_records_is_refused_before_the_table_is_opened(
-    unopened: Path, measure: str, name: str
-) -> None:
+def test_a_solver_that_fits_no_records_is_refused_before_reading(unopened: Path, measure: str, name: str) -> None:
     changes, kind, message = NO_PROJECTION[name]
     asked: dict[str, Any] = {"algorithm": "projection", "measure": measure, "epsilon": 1.0, "delta": 1e-6, **changes}
     with pytest.raises(kind, match=message):
@@ -374,9 +362,7 @@ def test_a_step_is_an_exact_decimal(step: Any, exact: str) -> None:
         ({"solver": "cp-sat", "seconds": 0.5}, 0.5),
     ],
 )
-def test_an_exact_solver_gets_a_time_limit_unless_the_user_limits_it(
-    changes: dict[str, Any], seconds: float | None
-) -> None:
+def test_an_exact_solver_gets_a_time_limit_unless_a_user_does(changes: dict[str, Any], seconds: float | None) -> None:
     asked = DualQuery(**changes)
     assert asked.time_limit == seconds
     assert asked.solver_name == changes.get("solver", "local-search")
@@ -406,9 +392,7 @@ def interrupted(folder: Path) -> Path:
     return folder
 
 
-def test_a_run_that_goes_on_with_little_memory_says_so_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_goes_on_with_little_memory_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, reported = interrupted(tmp_path / "out"), Heard()
     monkeypatch.setattr("dpopt.algorithms.release.available_memory", lambda: 1_000)
     assert len(resume(folder, tables(tmp_path)["CSV"], progress=reported).rounds) == 6
@@ -482,7 +466,7 @@ def test_the_help_of_the_main_function_names_every_option() -> None:
 
 
 @pytest.mark.parametrize(("engine", "warned"), [("dask:tcp://host:1", 1), ("dask:host:1", 0), ("memory", 0)])
-def test_counts_that_would_travel_unencrypted_are_warned_of(
+def test_counts_sent_without_encryption_are_warned_of(
     monkeypatch: pytest.MonkeyPatch, engine: str, warned: int
 ) -> None:
     """No cluster is asked: the warning comes before."""

@@ -73,9 +73,7 @@ LIES: dict[str, Answer] = {
 }
 
 
-def test_a_solver_that_takes_no_rules_is_refused_before_anything_is_spent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_solver_without_rules_is_refused_before_spending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     simple = standing_in(monkeypatch, codes_of(0))
     simple.capabilities -= {Capability.RULES}
     with pytest.raises(SolverUnavailableError, match="takes no rules"):
@@ -191,9 +189,7 @@ def test_records_of_every_solver_and_rule_for_free_attributes_obey_every_rule(
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("algorithm", PLAYED)
-def test_a_solver_that_lies_costs_quality_and_breaks_no_rule(
-    algorithm: str, lie: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lying_solver_costs_quality_and_no_rule(algorithm: str, lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     standing_in(monkeypatch, LIES[lie])
     made = run_release(dataset(), job_of(algorithm, solver="cp-sat"), None)
     assert obeys(RULED, made.records.distinct)

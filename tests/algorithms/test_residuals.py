@@ -656,7 +656,7 @@ def trending_table(columns: int = 6, size: int = 12, rows: int = 6000) -> tuple[
 
 
 @pytest.mark.parametrize("relation", NeighbouringRelation)
-def test_trends_of_large_pairs_are_measured_by_coarse_tables_and_read_again(
+def test_trends_of_large_pairs_are_measured_coarsely_and_read_again(
     tmp_path: Path, relation: NeighbouringRelation
 ) -> None:
     schema, table = trending_table()

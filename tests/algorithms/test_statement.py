@@ -3,15 +3,18 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import dpopt
 from dpopt.accounting.accountants import COMPARED, Accountant, columns_of
 from dpopt.accounting.ledger import Budget, Ledger
 from dpopt.algorithms.dualquery.plan import OneWayMeasurement
 from dpopt.algorithms.dualquery.rounds import certificates
 from dpopt.algorithms.statement import privacy_statement
+from dpopt.algorithms.stating import remarks_on
 from dpopt.releases.plan import FreeAttributes
 from tests.algorithms.small_runs import REPLACE, SCHEMA, plan, small_release
 
@@ -87,3 +90,26 @@ def test_a_statement_names_queries_schema_plan_and_decoding(tmp_path: Path) -> N
     assert records["rows"] == records["distinct"] == len(finished.records.distinct)
     assert (records["file"], records["weight_column"]) == ("synthetic.csv", "weight")
     assert "categorical and boolean values as declared" in records["decoding"]
+
+
+# Texts that a spreadsheet computes are named before a release writes them, and numbers are not.
+
+
+def notes(**declared: Any) -> list[str]:
+    attribute = dpopt.Attribute(**{"name": "a", "kind": dpopt.AttributeKind.CATEGORICAL, **declared})
+    planned = dpopt.plan(dpopt.Schema((attribute,)), "marginals:1", n=1000, epsilon=1, algorithm="projection")
+    found = remarks_on(planned.plan, planned.statement, planned.request.schema)
+    return [str(one) for one in found if "formulas" in str(one)]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+49 30 1234", "-x", "@SUM(A1)", " =A1", "-1-2"])
+def test_texts_that_spreadsheets_compute_are_named(text: str) -> None:
+    (note,) = notes(values=(text, "b"))
+    assert repr(text) in note
+    assert notes(values=("b", "c"), missing=text)
+    assert notes(values=("b", "c"), name=text)
+
+
+@pytest.mark.parametrize("text", ["-1", "+1.5", "-", "a=b", "1-2", "-3,5"])
+def test_numbers_and_other_texts_are_not(text: str) -> None:
+    assert notes(values=(text, "b")) == []

@@ -34,13 +34,8 @@ CELLS = some_cells(50, WIDTH, share=0.02)
 BINARY = Schema.binary(WIDTH)
 WORKLOAD = "conjunctions:2,count=300,seed=1"
 USUAL: dict[str, Any] = {
-    "algorithm": "dualquery",
-    "epsilon": 1e5,
-    "delta": 1e-6,
-    "rounds": 5,
-    "draws": 20,
-    "predict": False,
-}
+    "algorithm": "dualquery", "epsilon": 1e5, "delta": 1e-6, "rounds": 5, "draws": 20, "predict": False,
+}  # fmt: skip
 
 
 def matrix() -> sp.csr_array:
@@ -305,9 +300,7 @@ def test_records_of_multiplicative_weights_are_bits_on_file_and_the_same_codes(
     assert np.array_equal(weights, same)
 
 
-def test_a_table_with_half_a_million_columns_leaves_a_small_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_of_half_a_million_columns_leaves_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No file grows with the columns, and neither release nor evaluation makes an attribute for each of them."""
     width, made = 500_000, 0
     attribute = BinaryAttributes.__getitem__

@@ -82,16 +82,11 @@ def _shares(values: Any) -> list[float]:
 @pytest.mark.parametrize(
     "text",
     [
-        "count where job = cook and age >= 40",
-        "count by job where job in (nurse, cook)",
-        "share of ill by job",
-        "share of ill = true and age < 40",
-        "share of ill is missing",
-        "mean(age) by job where ill = true",
-        "mean(age) of clerk - mean(age) of nurse",
-        "count of clerk - count of nurse",
+        "count where job = cook and age >= 40", "count by job where job in (nurse, cook)", "share of ill by job",
+        "share of ill = true and age < 40", "share of ill is missing", "mean(age) by job where ill = true",
+        "mean(age) of clerk - mean(age) of nurse", "count of clerk - count of nurse",
     ],
-)
+)  # fmt: skip
 def test_intervals_hold_the_figures_of_the_table(text: str) -> None:
     """300 fixed draws of the noise: 95 % are expected inside, 0.913 to 0.985 is four deviations of that."""
     true, inside, far = truth(text), [], []
@@ -173,12 +168,8 @@ def test_regressions_hold_the_coefficients_of_the_table() -> None:
     for seed in range(RUNS // 3):
         found = regress("age ~ job + ill", SCHEMA, measured(seed), ROWS_OF_RELEASE).answers()
         assert [one["term"] for one in found] == [
-            "constant",
-            "job = cook",
-            "job = clerk",
-            "ill = true",
-            "ill = missing",
-        ]
+            "constant", "job = cook", "job = clerk", "ill = true", "ill = missing",
+        ]  # fmt: skip
         inside.append([one["low"] <= value <= one["high"] for one, value in zip(found, true, strict=True)])
     held = np.mean(inside, axis=0)
     assert (held > 0.87).all()

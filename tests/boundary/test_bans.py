@@ -136,15 +136,9 @@ def test_banned_names_stand_only_in_their_places() -> None:
 def test_whole_files_are_read_by_the_strict_reader_only() -> None:
     """But for what the system and solvers write, own source code, a private table, and files of the same process."""
     places = (
-        "dpopt/files/reading.py",
-        "dpopt/compilation.py",
-        "dpopt/solvers/*.py",
-        "dpopt/algorithms/memory.py",
-        "dpopt/machine.py",
-        "dpopt/studio/tables.py",
-        "dpopt/transcript/journal.py",
-        "dpopt/cli/commands/demo.py",
-    )
+        "dpopt/files/reading.py", "dpopt/compilation.py", "dpopt/solvers/*.py", "dpopt/algorithms/memory.py",
+        "dpopt/machine.py", "dpopt/studio/tables.py", "dpopt/transcript/journal.py", "dpopt/cli/commands/demo.py",
+    )  # fmt: skip
     called = [
         f"{file.path}:{node.lineno}"
         for file in FILES
@@ -245,18 +239,11 @@ def test_nobody_outside_reaches_into_the_curator() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "import random",
-        "def f():\n    from random import choice",
-        "import numpy as np\nnp.random.default_rng(1)",
-        "from numpy import random as r",
-        "import numpy.random",
-        "import os\nos.urandom(8)",
-        "from os import urandom",
-        "import secrets as s",
-        "from importlib import import_module",
-        "import pickle",
+        "import random", "def f():\n    from random import choice", "import numpy as np\nnp.random.default_rng(1)",
+        "from numpy import random as r", "import numpy.random", "import os\nos.urandom(8)",
+        "from os import urandom", "import secrets as s", "from importlib import import_module", "import pickle",
     ],
-)
+)  # fmt: skip
 def test_a_banned_name_is_found_however_it_is_written(code: str) -> None:
     assert offences(SourceFile("dpopt/algorithms/example.py", code))
 

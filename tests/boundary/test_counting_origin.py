@@ -24,7 +24,7 @@ from tests.boundary.test_origin import constructions
 from tests.boundary.test_synopsis_noninterference import KINDS
 from tests.exact_counts_loss import ROWS
 from tests.exact_halfspace_loss import UNIVERSE
-from tests.private.test_trust import ClaimingNoise
+from tests.private.test_dataset import ClaimingNoise
 from tests.scripted import ScriptedNoise
 from tests.source_code import source_files
 from tests.tiny_runs import ADD_REMOVE

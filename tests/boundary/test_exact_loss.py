@@ -457,9 +457,7 @@ def test_the_weights_at_each_draw_are_those_of_the_records_so_far(relation: Neig
 
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_noise_as_the_paper_prints_it_costs_what_is_charged_which_is_less(
-    relation: NeighbouringRelation, gaussian: bool
-) -> None:
+def test_noise_as_the_paper_prints_it_costs_what_is_charged(relation: NeighbouringRelation, gaussian: bool) -> None:
     crude = plan_of(POLYNOMIALS["bits, positive, powers"], relation, gaussian=gaussian)
     exact = plan_of(POLYNOMIALS["bits, positive, sets"], relation, gaussian=gaussian)
     assert 0.99 < check_planned_loss(crude) <= 1 + 1e-9

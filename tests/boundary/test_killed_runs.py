@@ -39,7 +39,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     return write_inputs(tmp_path_factory.mktemp("inputs"))
 
 
-def test_ten_kills_of_one_run_repeat_nothing_and_stay_within_what_is_charged(
+def test_ten_kills_of_one_run_repeat_nothing_and_cost_what_is_charged(
     forks: Forks, inputs: Inputs, tmp_path: Path
 ) -> None:
     kills = [
@@ -64,7 +64,7 @@ def test_ten_kills_of_one_run_repeat_nothing_and_stay_within_what_is_charged(
     assert ended.lost == 3
 
 
-def test_kills_while_records_and_statement_are_written_leave_nothing_behind(
+def test_kills_while_records_and_statement_are_written_leave_no_trace(
     forks: Forks, inputs: Inputs, tmp_path: Path
 ) -> None:
     out, part = tmp_path / "out", dualquery(2, "--values-share", "0", "--weights")

@@ -496,9 +496,7 @@ def stopping(usual: Callable[..., Any], *given: Any, **more: Any) -> Any:
     ("place", "name", "leak"),
     [(measurement, "exact_counts", logged), (MeasuringCurator, "_candidate", noted), (CandidateScores, "of", stopping)],
 )
-def test_a_leak_of_what_a_curator_computes_on_its_way_is_seen(
-    place: object, name: str, leak: Callable[..., Any]
-) -> None:
+def test_a_leak_of_what_a_curator_computes_is_seen(place: object, name: str, leak: Callable[..., Any]) -> None:
     """Counts in a log, scores in the journal, and scores that decide what happens next."""
     usual = getattr(place, name)
     with mock.patch.object(place, name, lambda *given, **more: leak(usual, *given, **more)):

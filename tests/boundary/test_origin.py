@@ -11,14 +11,9 @@ from dpopt.private.curators.door import SELECTIONS
 from tests.source_code import source_files
 
 RELEASED = {
-    "NoisyAnswers",
-    "NoisySearch",
-    "SampledQueries",
-    "SelectedMarginal",
-    "SelectedQuery",
-    "SelectedDatabase",
+    "NoisyAnswers", "NoisySearch", "SampledQueries", "SelectedMarginal", "SelectedQuery", "SelectedDatabase",
     "SelectedCandidate",
-}
+}  # fmt: skip
 ORIGINS = {"private", "transcript"}  # where they are drawn, and where a saved transcript is read
 FILES = source_files()
 

@@ -20,9 +20,8 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.run import Sources
 from tests.algorithms.small_runs import SCHEMA, dataset, workload
-from tests.private.test_trust import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
-from tests.scripted import ScriptedNoise
-from tests.scripted_words import ScriptedWords
+from tests.private.test_dataset import ClaimingNoise, ClaimingSampler, ClaimingSystemWords, ClaimingWords
+from tests.scripted import ScriptedNoise, ScriptedWords
 from tests.tiny_jobs import plan_of
 from tests.tiny_runs import bits_schema, dataset_of
 

@@ -28,7 +28,8 @@ from dpopt.queries.workloads.workload import parse_workload
 from dpopt.releases.job import Job
 from dpopt.releases.plan import FreeAttributes
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
-from tests.algorithms.small_runs import plan
+from tests.algorithms.measured_runs import MEASURED, measured_job
+from tests.algorithms.small_runs import dataset, plan
 
 SCHEMA = Schema(
     (
@@ -107,6 +108,7 @@ def test_the_values_of_a_loaded_release_are_those_of_the_run(finished: Path) -> 
 
 REPLAY_ALONE = """
 import sys
+from pathlib import Path
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
@@ -114,33 +116,38 @@ class Blocked:
             raise ImportError(f"{name} is absent here")
 
 sys.meta_path.insert(0, Blocked())
-from pathlib import Path
 from dpopt.algorithms.replay import replay
 from dpopt.private.tables.dataset import PrivateDataset
 
 def absent(*_, **__):
-    raise AssertionError("the table was asked for")
+    raise AssertionError("a table, a solver or a fit was asked for")
 
 PrivateDataset.from_codes = absent
-replay(Path(sys.argv[1]), Path(sys.argv[2]))
-solvers = [name for name in sys.modules if name.startswith("dpopt.solvers.")]
-assert not solvers, solvers
+played, measured = sys.argv[1].split(), sys.argv[2].split()
+for name in played:
+    replay(Path(name), Path(name + " again"))
+assert not [name for name in sys.modules if name.startswith("dpopt.solvers.")]
+from dpopt.algorithms.measured import fitting
+from dpopt.solvers import registry
+registry.get_solver = fitting.fit = absent
+for name in measured:
+    replay(Path(name), Path(name + " again"))
 """
 
 
-@pytest.mark.parametrize("file_format", ["csv", "parquet"])
-def test_a_replay_needs_no_solver_and_no_table(tmp_path: Path, file_format: str) -> None:
+def test_a_replay_needs_no_solver_no_fit_and_no_table(tmp_path: Path) -> None:
     """In a process of its own, in which the solvers' libraries and OpenDP cannot be imported."""
-    folder = make_release(tmp_path / "one", file_format=file_format)
+    for file_format in ("csv", "parquet"):
+        make_release(tmp_path / file_format, file_format=file_format)
+    for algorithm in MEASURED:
+        run_release(dataset(), measured_job(algorithm), tmp_path / algorithm)
     done = subprocess.run(
-        [sys.executable, "-c", REPLAY_ALONE, str(folder), str(tmp_path / "two")],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
+        [sys.executable, "-c", REPLAY_ALONE, "csv parquet", " ".join(MEASURED)],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert contents(tmp_path / "two") == contents(folder)
+    for name in ("csv", "parquet", *MEASURED):
+        assert contents(tmp_path / f"{name} again") == contents(tmp_path / name)
 
 
 def test_a_replay_needs_a_new_folder(finished: Path, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_answers_alone_state_the_same(relation: NeighbouringRelation) -> None:
 @both
 @pytest.mark.parametrize("spent", [(), ("--delta", 1e-6)], ids=["pure", "Gaussian"])
 @pytest.mark.parametrize("name", ANSWERS)
-def test_answers_of_a_synopsis_state_the_same(
+def test_answers_of_synopses_state_the_same(
     name: str, spent: tuple[object, ...], relation: NeighbouringRelation
 ) -> None:
     quiet, loud = (of_synopsis(name, relation, one, *spent)[0] for one in (QUIET, LOUD))

@@ -449,12 +449,8 @@ KINDS: dict[str, Kind] = {
     ),
 }
 LEAKS: list[Leak] = [
-    leak_into_a_log,
-    leak_into_a_warning,
-    leak_into_a_print,
-    leak_into_an_error,
-    leak_into_the_number_of_draws,
-]
+    leak_into_a_log, leak_into_a_warning, leak_into_a_print, leak_into_an_error, leak_into_the_number_of_draws,
+]  # fmt: skip
 EACH = pytest.mark.parametrize(("kind", "pair"), [(name, pair) for name in KINDS for pair in KINDS[name].pairs])
 
 

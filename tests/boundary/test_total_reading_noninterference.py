@@ -198,9 +198,7 @@ def test_what_a_release_ends_with_by_default_tells_of_a_row(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("reading", ["clip,drop", "persons"])
-def test_a_private_number_of_records_is_never_taken_for_a_public_one(
-    tmp_path: Path, command: str, reading: str
-) -> None:
+def test_a_private_number_of_records_is_never_taken_as_public(tmp_path: Path, command: str, reading: str) -> None:
     words = [word for word in COMMANDS[command] if word not in ADD_REMOVE]
     for option in ("--n0", "--n"):
         if option in words:

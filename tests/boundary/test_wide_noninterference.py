@@ -43,9 +43,7 @@ def left_by(seed: int, layout: str, script: list[list[int]], file_format: str) -
 @pytest.mark.parametrize(("layout", "file_format"), [("csr", "npz"), ("baskets", "baskets"), ("bits", "npz")])
 @given(st.integers(0, 999), st.integers(0, 999), st.data())
 @settings(max_examples=2, deadline=None)
-def test_two_wide_tables_leave_the_same(
-    layout: str, file_format: str, one: int, other: int, data: st.DataObject
-) -> None:
+def test_wide_tables_leave_the_same(layout: str, file_format: str, one: int, other: int, data: st.DataObject) -> None:
     script = [
         data.draw(st.lists(st.integers(0, 2 * len(WORKLOAD) - 1), min_size=DRAWS, max_size=DRAWS))
         for _ in range(ROUNDS)

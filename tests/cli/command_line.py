@@ -10,6 +10,7 @@ import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import typer.testing
 from filelock import FileLock
@@ -17,10 +18,13 @@ from typer.testing import CliRunner, Result
 
 from dpopt.cli.application import application
 from dpopt.cli.main import main
+from dpopt.releases.public_population import demo_population
 from tests.algorithms.small_runs import SCHEMA, write_table
 
 assert callable(main)  # importing the module registers the commands
 COMMAND = [sys.executable, "-m", "dpopt"]
+FEW = 5_000
+"""Made-up people, a tenth of those that `dpopt demo` invents."""
 # The tree of commands is built once for all calls, and not for each: that takes longer than many a command.
 typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[attr-defined]
 
@@ -79,10 +83,11 @@ def once(folder: Path, *arguments: object) -> tuple[str, Path]:
     return printed.read_text(encoding="utf-8"), folder
 
 
-def demonstration() -> tuple[str, Path]:
-    """Return what `dpopt demo --keep demo` printed, and the folder."""
-    folder = Path(os.environ["DPOPT_TESTS_FOLDER"]) / "demo"
-    return once(folder, "demo", "--keep", folder)
+def demonstration(people: int = demo_population.PEOPLE) -> tuple[str, Path]:
+    """Return what `dpopt demo --keep demo` printed, and the folder: of so many people."""
+    folder = Path(os.environ["DPOPT_TESTS_FOLDER"]) / f"demo-{people}"
+    with mock.patch.object(demo_population, "PEOPLE", people):
+        return once(folder, "demo", "--keep", folder)
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:

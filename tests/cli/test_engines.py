@@ -56,9 +56,7 @@ def test_values_that_do_not_fit_are_refused_before_anything_is_written(tmp_path:
         ("dask:2", "workers of Dask read Parquet files"),  # before any is started
     ],
 )
-def test_engines_that_do_not_suit_are_refused_before_anything_is_written(
-    tmp_path: Path, engine: str, message: str
-) -> None:
+def test_engines_that_do_not_suit_are_refused_before_writing(tmp_path: Path, engine: str, message: str) -> None:
     assert message in refuse(*release_arguments(tmp_path, "--engine", engine))
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
 

@@ -71,9 +71,7 @@ def nothing_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @every_synopsis
 @pytest.mark.usefixtures("nothing_drawn")
-def test_a_release_that_cannot_be_written_is_refused_before_anything_is_drawn(
-    name: str, tables: Path, tmp_path: Path
-) -> None:
+def test_a_release_that_cannot_be_written_is_refused_before_a_draw(name: str, tables: Path, tmp_path: Path) -> None:
     words, there = [*command(name, tables), *BUDGET, "-o"], tmp_path / "there.npz"
     there.write_bytes(b"kept")
     assert "exists already" in flat(refuse(*words, there))

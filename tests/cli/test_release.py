@@ -43,21 +43,13 @@ def test_progress_goes_to_standard_error_one_line_per_stage(tmp_path: Path) -> N
     result = call(*release_arguments(tmp_path, "--details"))
     reported = dict.fromkeys(line.split(":")[0] for line in result.stderr.splitlines())  # long stages tell more
     assert list(reported) == [
-        "warning",
-        "note",
-        "reading the table",
-        "counting records",
-        "planning",
-        "counting exact answers",
-        "playing rounds",
-        "writing records",
-    ]
+        "warning", "note", "reading the table", "counting records", "planning", "counting exact answers",
+        "playing rounds", "writing records",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("epsilon", "said"), [(1, []), (1e5, ["warning"])])
-def test_a_quiet_release_says_nothing_but_what_warns_of_privacy(
-    tmp_path: Path, epsilon: float, said: list[str]
-) -> None:
+def test_a_quiet_release_says_only_what_warns_of_privacy(tmp_path: Path, epsilon: float, said: list[str]) -> None:
     result = call(*release_arguments(tmp_path, "--quiet", "--epsilon", epsilon, "--n0", 200))
     assert (result.stdout, [line.split(":")[0] for line in result.stderr.splitlines()]) == ("", said)
     assert (tmp_path / "out" / "release.json").exists()
@@ -80,13 +72,9 @@ def test_timings_go_to_the_file_that_the_owner_names_and_nowhere_else(tmp_path: 
     succeed(*release_arguments(tmp_path, "--timings", tmp_path / "timings.json"))
     seconds = json.loads((tmp_path / "timings.json").read_text())["seconds"]
     assert list(seconds) == [
-        "reading the table",
-        "counting records",
-        "planning",
-        "counting exact answers",
-        "playing rounds",
+        "reading the table", "counting records", "planning", "counting exact answers", "playing rounds",
         "writing records",
-    ]
+    ]  # fmt: skip
     assert all(value >= 0 for value in seconds.values())
     for path in (tmp_path / "out").iterdir():
         assert "seconds" not in path.read_text().replace('"seconds": null', "")

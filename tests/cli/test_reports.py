@@ -100,13 +100,9 @@ def test_rows_come_from_all_over_the_file(tmp_path: Path, capsys: pytest.Capture
 
 def test_an_accountant_without_a_figure_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     row = {
-        "accountant": "gdp",
-        "delta": 1e-12,
-        "epsilon": None,
-        "refused": "delta is too small",
-        "used": False,
+        "accountant": "gdp", "delta": 1e-12, "epsilon": None, "refused": "delta is too small", "used": False,
         "theorem": "",
-    }
+    }  # fmt: skip
     explained = {
         "plan": {"size": 10**6, "budget": {}},
         "queries": 12345,

@@ -181,7 +181,7 @@ def test_options_replace_what_a_release_says_of_its_table(tmp_path: Path) -> Non
         ("pairs", ["--layout", "pairs", "--pair-columns", "2"], "such as 1,2; found '2'"),
     ],
 )
-def test_a_table_that_does_not_lie_as_it_is_said_to_is_refused(
+def test_a_table_that_lies_otherwise_than_said_is_refused(
     tmp_path: Path, name: str, how: list[object], message: str
 ) -> None:
     files = written(tmp_path)

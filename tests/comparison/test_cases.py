@@ -66,9 +66,7 @@ def test_a_file_in_a_folder_that_is_no_instance_is_left_out_and_reported(tmp_pat
     ("places", "message"),
     [(["nowhere"], "does not exist"), (["empty"], "no instances were found"), (["one.toml"] * 2, "is named twice")],
 )
-def test_places_without_instances_and_files_named_twice_are_refused(
-    tmp_path: Path, places: list[str], message: str
-) -> None:
+def test_places_without_instances_and_files_twice_are_refused(tmp_path: Path, places: list[str], message: str) -> None:
     (tmp_path / "empty").mkdir()
     write(tmp_path / "one.toml")
     with pytest.raises(PlanError, match=message):

@@ -75,9 +75,7 @@ def test_a_link_laid_in_the_way_is_not_followed(tmp_path: Path, monkeypatch: pyt
     assert (victim.read_text(), (tmp_path / "a").exists()) == ("kept", False)
 
 
-def test_nothing_is_left_when_an_interruption_arrives_as_the_file_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_left_when_an_interruption_meets_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*how: Any) -> int:
         os.close(made(*how))
         raise KeyboardInterrupt

@@ -12,9 +12,7 @@ from dpopt import threads
 
 
 @pytest.mark.parametrize("usual", [1, 2])
-def test_both_results_come_back_and_the_first_is_made_by_the_caller(
-    usual: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_results_come_back_and_the_first_is_the_callers(usual: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "USUAL", usual)
     first, second = threads.side_by_side(get_ident, get_ident, Event())
     assert first == get_ident()

@@ -32,18 +32,11 @@ def schema_of(*sizes: int) -> Schema:
 
 MIXED, BITS = schema_of(3, 2, 7, 2, 5), schema_of(2, 2, 2, 2, 2, 2, 2, 2)
 CASES = [
-    (MIXED, "marginals:3"),
-    (MIXED, "marginals:1"),
-    (MIXED, "marginals:5"),
-    (MIXED, "marginals:2,occurring"),
-    (MIXED, "conjunctions:3,count=60,seed=4"),
-    (MIXED, "threshold:2of4,count=60,seed=4"),
-    (MIXED, "parity:3,count=60,seed=4"),
-    (BITS, "parity:3"),
-    (BITS, "parity:2,count=20,seed=1"),
-    (BITS, "threshold:1of3,count=30,seed=2"),
-    (BITS, "conjunctions:1,count=12,seed=2"),
-]
+    (MIXED, "marginals:3"), (MIXED, "marginals:1"), (MIXED, "marginals:5"), (MIXED, "marginals:2,occurring"),
+    (MIXED, "conjunctions:3,count=60,seed=4"), (MIXED, "threshold:2of4,count=60,seed=4"),
+    (MIXED, "parity:3,count=60,seed=4"), (BITS, "parity:3"), (BITS, "parity:2,count=20,seed=1"),
+    (BITS, "threshold:1of3,count=30,seed=2"), (BITS, "conjunctions:1,count=12,seed=2"),
+]  # fmt: skip
 
 
 def probabilities(cells: int, seed: int = 0) -> NDArray[np.float64]:

@@ -277,9 +277,7 @@ def test_records_are_drawn_as_often_as_their_distributions_say() -> None:
 
 @pytest.mark.parametrize("rules", [NO_RULES, RULES], ids=["free", "rules"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.001])
-def test_the_same_seed_gives_the_same_records_with_any_number_of_threads(
-    rules: ThresholdCircuit, smoothing: float
-) -> None:
+def test_a_seed_gives_the_same_records_with_any_number_of_threads(rules: ThresholdCircuit, smoothing: float) -> None:
     problem = mixed_problem(1, rules=rules)
     problem = replace(problem, terms=problem.terms[:1])  # marginals alone: with clauses a fit has one thread
     # Blocks of six records, so that three threads have two each.

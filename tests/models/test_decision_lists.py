@@ -123,15 +123,10 @@ def test_sizes_that_are_not_counted_have_no_coefficients() -> None:
 @pytest.mark.parametrize(
     ("length", "changes", "weights"),
     [
-        (0, 0, [0.0]),
-        (2, 3, [0.0]),
-        (2, 0, [0.0]),
-        (1, 1, [0.0, 1.0, 1.0]),
-        (1, 1, [-1.0]),
-        (1, 1, [np.inf]),
+        (0, 0, [0.0]), (2, 3, [0.0]), (2, 0, [0.0]), (1, 1, [0.0, 1.0, 1.0]), (1, 1, [-1.0]), (1, 1, [np.inf]),
         (1, 1, []),
     ],
-)
+)  # fmt: skip
 def test_numbers_out_of_range_are_refused(length: int, changes: int, weights: list[float]) -> None:
     with pytest.raises(ProgramError):
         decision_lists(length, changes, np.array(weights), gaussian=True, replaced=False)

@@ -158,7 +158,7 @@ def solution(name: str, program: Program) -> np.ndarray:
 
 @pytest.mark.parametrize(("bounds", "total"), CASES)
 @pytest.mark.parametrize("seed", range(2))
-def test_the_quadratic_program_has_the_solution_of_the_fast_one(
+def test_the_quadratic_program_has_the_fast_solution(
     bounds: tuple[float, float], total: float | None, seed: int
 ) -> None:
     """IR-1 with IR-3 to IR-5."""
@@ -425,9 +425,7 @@ def test_a_thousand_bins_are_cut_where_their_steps_are() -> None:
         (np.zeros(MOST_BINS + 1), 2, False, "at most 65,536 bins"),
     ],
 )
-def test_what_cannot_be_partitioned_is_refused(
-    values: list[float], intervals: int, by_depth: bool, message: str
-) -> None:
+def test_what_has_no_partition_is_refused(values: list[float], intervals: int, by_depth: bool, message: str) -> None:
     with pytest.raises(ProgramError, match=message):
         best_intervals(values, intervals, by_depth=by_depth)
 

@@ -69,16 +69,9 @@ def test_an_instance_states_its_fingerprint_and_what_is_known(path: Path) -> Non
     assert instance.bound is not None
     assert instance.best_known <= instance.bound <= instance.problem.upper_bound()
     assert set(instance.stated) <= {
-        "how_known",
-        "tolerance",
-        "formulation",
-        "made",
-        "family",
-        "round",
-        "proven_bound",
-        "fingerprint",
+        "how_known", "tolerance", "formulation", "made", "family", "round", "proven_bound", "fingerprint",
         "mip_fingerprint",
-    }
+    }  # fmt: skip
     proven = instance.stated.get("proven_bound", instance.bound)
     assert isinstance(proven, int)
     assert instance.best_known <= proven <= instance.problem.upper_bound()
@@ -285,9 +278,7 @@ def test_rounds_that_a_release_does_not_have_are_refused(
         WRITE.main()
 
 
-def test_a_transcript_needs_a_folder_for_its_instances(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_transcript_needs_a_folder(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.argv", ["x", "--release", "somewhere"])
     with pytest.raises(SystemExit):
         WRITE.main()
@@ -552,9 +543,7 @@ def test_an_instance_may_state_no_record(tmp_path: Path) -> None:
         ({"bound": "bound = 2"}, "the bound 2 is below the best known objective 3"),
     ],
 )
-def test_a_compact_instance_of_another_form_is_refused(
-    tmp_path: Path, changes: dict[str, str | None], message: str
-) -> None:
+def test_a_compact_instance_of_no_form_is_refused(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
     with pytest.raises(ProgramError, match=rf"small\.toml.*{message}"):
         read_compact(tmp_path, changes)
 

@@ -209,9 +209,7 @@ def test_a_tree_of_any_variance_has_one_optimum(variance: float, solver: str) ->
 @pytest.mark.parametrize("solver", ["clarabel", "osqp", "scs", "cvxpy-highs"])
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("variances", [(0.01,), (1.0,), (1e4,), (0.01, 1.0, 1e4)])
-def test_what_is_called_optimal_on_a_tree_is_optimal(
-    variances: tuple[float, ...], solver: str, *, nonnegative: bool
-) -> None:
+def test_what_is_optimal_on_a_tree_is_so(variances: tuple[float, ...], solver: str, *, nonnegative: bool) -> None:
     """A subset of the programs in `experiments/quadratic_programs`: equal variances, and three in turn from the root down."""
     tree, generator = Tree.balanced(512, 2), np.random.default_rng(7)
     spreads = np.empty(len(tree))

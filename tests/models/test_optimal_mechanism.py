@@ -46,9 +46,7 @@ CASES: list[dict[str, Any]] = [{}, {"prior": PRIORS["binomial 0.1"]}, {"delta": 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0])
 @pytest.mark.parametrize("case", CASES, ids=["worst", "prior", "delta"])
-def test_the_weights_that_are_sampled_are_feasible_and_within_a_proven_gap(
-    epsilon: float, case: dict[str, Any]
-) -> None:
+def test_the_sampled_weights_are_feasible_and_within_a_proven_gap(epsilon: float, case: dict[str, Any]) -> None:
     """OM-3 to OM-5 for the whole numbers, one by one in fractions; OM-6 below their loss (OM-7)."""
     ratio, losses = exp(epsilon), away(N)
     model = optimal_mechanism(losses, ratio, **case)

@@ -44,9 +44,7 @@ ANY = st.one_of(problems(), conjunctive_problems(max_clauses=16))
 
 
 @given(ANY, EACH)
-def test_every_feasible_record_is_a_feasible_point_of_the_same_objective(
-    program: MaxCsp, formulation: Formulation
-) -> None:
+def test_each_feasible_record_is_a_feasible_point_of_its_objective(program: MaxCsp, formulation: Formulation) -> None:
     mip = max_csp_as_mip(program, formulation)
     for record in every_record(program.sizes.tolist()):
         point = point_from_record(program, record, formulation)
@@ -180,7 +178,7 @@ def test_the_bound_is_one_and_at_most_that_of_the_clique_form(program: MaxCsp) -
 
 
 @given(st.data(), st.integers(2, 3), st.sampled_from([1, -1]))
-def test_pb_6_to_pb_9_one_clause_of_two_or_three_literals_has_its_exact_bound(
+def test_pb_6_to_pb_9_a_clause_of_few_literals_has_its_exact_bound(
     data: st.DataObject, width: int, weight: int
 ) -> None:
     """Given the tables of its pairs, any mask: here with rewards for every pair and every code besides."""

@@ -49,9 +49,7 @@ def feasible(program: ResidualProgram, seed: int, number: int = 40) -> list[np.n
 
 @settings(max_examples=30, deadline=None)
 @given(problems(), st.integers(0, 10**6))
-def test_ra_3_errors_are_variances_of_least_squares_without_a_prior(
-    problem: tuple[list[int], Workload], seed: int
-) -> None:
+def test_ra_3_errors_are_variances_of_plain_least_squares(problem: tuple[list[int], Workload], seed: int) -> None:
     marginals = marginal_set(*problem)
     program = residual_program(marginals, rho=0.3)
     x = np.random.default_rng(seed).uniform(0.1, 9, program.prices.size)

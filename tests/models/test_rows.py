@@ -27,9 +27,7 @@ BOTH = st.sampled_from([Formulation.PER_LITERAL, Formulation.AGGREGATED])
 
 
 @given(conjunctive_problems(max_clauses=4), BOTH)
-def test_br_3_to_br_9_no_clause_variable_can_be_better_than_the_truth(
-    program: MaxCsp, formulation: Formulation
-) -> None:
+def test_br_3_to_br_9_no_clause_variable_is_better_than_the_truth(program: MaxCsp, formulation: Formulation) -> None:
     """Moving c_j off the truth to the side that its weight rewards breaks a row (by half a step: not only if whole)."""
     mip = max_csp_as_mip(program, formulation)
     step = 0.5 if formulation is Formulation.PER_LITERAL else 1.0
@@ -230,9 +228,7 @@ def test_pa_3_to_pa_6_cuts_and_links_are_as_tight_as_one_parity_allows(
 @pytest.mark.parametrize("width", [2, 3, 4, 5, 7])
 @pytest.mark.parametrize("formulation", Formulation)
 @pytest.mark.parametrize("weight", [2, -2])
-def test_pa_1_to_pa_6_tie_the_parity_to_every_record(
-    parity: int, width: int, formulation: Formulation, weight: int
-) -> None:
+def test_pa_1_to_pa_6_tie_the_parity_to_records(parity: int, width: int, formulation: Formulation, weight: int) -> None:
     program = single(parity & ((2 << width) - 1), [place % 3 > 0 for place in range(width)], weight)
     mip = max_csp_as_mip(program, formulation)
     for record in every_record(program.sizes.tolist())[:: 1 if width < 6 else 9]:
@@ -326,16 +322,14 @@ def test_exclusive_clauses_are_arranged_by_weight_and_repeated_a_few_times() -> 
     assert found.place.tolist() == [0] * 8
 
 
-def test_without_companions_there_are_no_rows() -> None:
-    keys = np.array([[1, 3], [1, 3]])
-    found = exclusive_clauses(keys, np.ones(2, dtype=np.bool_), np.ones(2), np.array([0, 1, 1]))
-    assert found.literal.size == found.clause.size == 0
-
-
-def test_a_row_that_two_attributes_give_is_kept_once() -> None:
-    keys = np.array([[1, 3, 7], [1, 5, 9]])
-    found = exclusive_clauses(keys, np.ones(2, dtype=np.bool_), np.ones(2), np.array([0, 1, 1, 2, 2]))
-    assert found.literal.tolist() == [1]
+@pytest.mark.parametrize(("keys", "literals"), [([[1, 3], [1, 3]], []), ([[1, 3, 7], [1, 5, 9]], [1])])
+def test_without_companions_there_are_no_rows_and_one_of_two_attributes_is_kept_once(
+    keys: list[list[int]], literals: list[int]
+) -> None:
+    of_place = np.array([0, 1, 1, 2, 2][: 2 * len(keys[0]) - 1])
+    found = exclusive_clauses(np.array(keys), np.ones(2, dtype=np.bool_), np.ones(2), of_place)
+    assert found.literal.tolist() == literals
+    assert bool(literals) == bool(found.clause.size)
 
 
 SIZES = [3, 3, 2]
@@ -413,33 +407,21 @@ def test_ru_6_is_tighter_than_the_rules_one_by_one() -> None:
     assert bounds[Formulation.CLIQUE] == pytest.approx(0)
 
 
-def test_a_gate_that_no_record_makes_true_leaves_no_feasible_point() -> None:
-    rules = circuit_of({"r": [Gate(4, tuple(among(a, [1], SIZES) for a in range(3)))]})
-    for formulation in Formulation:
-        assert optimum(relaxed(max_csp_as_mip(ruled(rules), formulation))) is None
-
-
-def test_a_required_gate_without_inputs_is_a_row_of_zeros() -> None:
-    rules = circuit_of({"r": [Gate(1, ())]})
-    for formulation in Formulation:
-        assert optimum(max_csp_as_mip(ruled(rules), formulation)) is None
+def test_a_required_gate_that_no_record_makes_true_leaves_no_feasible_point() -> None:
+    """Of too few inputs, or of none."""
+    for inputs in (tuple(among(a, [1], SIZES) for a in range(3)), ()):
+        for formulation in Formulation:
+            rules = circuit_of({"r": [Gate(len(inputs) + 1, inputs)]})
+            assert optimum(relaxed(max_csp_as_mip(ruled(rules), formulation))) is None
 
 
 def test_a_required_gate_counts_as_true_where_it_is_an_input() -> None:
     zero, one = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
     rules = ThresholdCircuit(
-        ("r",),
-        np.array([1, 2]),
-        np.array([True, True]),
-        np.array([0, 0], dtype=np.int32),
-        np.array([0, 1, 2]),
-        np.array([0, 1], dtype=np.int32),
-        np.array([0, 3, 6]),
-        np.array([0, 1, 0, 1, 0, 0]),
-        np.array([0, 0, 1]),
-        zero.astype(np.int32),
-        one,
-    )
+        ("r",), np.array([1, 2]), np.array([True, True]), np.array([0, 0], dtype=np.int32), np.array([0, 1, 2]),
+        np.array([0, 1], dtype=np.int32), np.array([0, 3, 6]), np.array([0, 1, 0, 1, 0, 0]), np.array([0, 0, 1]),
+        zero.astype(np.int32), one,
+    )  # fmt: skip
     for formulation in Formulation:
         mip = max_csp_as_mip(ruled(rules), formulation)
         assert mip.number_of_variables == 9

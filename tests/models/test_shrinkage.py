@@ -31,7 +31,7 @@ def noisy(seed: int, cells: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 @pytest.mark.parametrize("counts", [0.0, 0.5])
 @pytest.mark.parametrize("seed", range(2))
-def test_a_solver_finds_what_em_finds_and_the_gap_holds(
+def test_a_solver_finds_what_em_does_and_the_gap_holds(
     seed: int, counts: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SH-1 to SH-3 by Clarabel; SH-5 never falls, and SH-6 bounds the optimum at every number of steps."""

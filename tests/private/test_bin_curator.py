@@ -80,7 +80,7 @@ MEASURED: list[tuple[str, Callable[[bool], GroupSums | SortedCounts | BinsInUse]
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
 @pytest.mark.parametrize("gaussian", [True, False])
 @pytest.mark.parametrize(("kind", "measurement"), MEASURED)
-def test_a_charge_is_that_of_the_farthest_neighbours(
+def test_a_charge_is_of_the_farthest_neighbours(
     kind: str,
     measurement: Callable[[bool], GroupSums | SortedCounts | BinsInUse],
     gaussian: bool,

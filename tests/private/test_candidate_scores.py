@@ -104,7 +104,7 @@ def test_later_rounds_compare_with_other_records_and_count_nothing_again(monkeyp
 
 
 @pytest.mark.parametrize(("kept", "cells"), [(0, 1), (100, 7), (2**30, 30)])
-def test_neither_little_memory_nor_small_groups_change_a_score(
+def test_no_little_memory_or_small_group_changes_a_score(
     kept: int, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidate_scores, "KEPT_BYTES", kept)

@@ -36,7 +36,7 @@ BITS = UNIVERSES["bits"]
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("kind", UNIVERSES)
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
-def test_a_charge_is_that_of_the_farthest_neighbours(
+def test_a_charge_is_of_the_farthest_neighbours(
     relation: NeighbouringRelation, kind: str, size: int, gaussian: bool
 ) -> None:
     """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b with the largest distances, which some neighbours have."""

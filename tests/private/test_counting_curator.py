@@ -24,7 +24,7 @@ from tests.boundary import families as kinds
 from tests.boundary.families import FAMILIES, Asked
 from tests.exact_counts_loss import AMPLE
 from tests.noises import NoNoise
-from tests.private.test_trust import ClaimingNoise
+from tests.private.test_dataset import ClaimingNoise
 from tests.scripted import ScriptedNoise
 from tests.tiny_lists import private
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, bits_schema, dataset_of

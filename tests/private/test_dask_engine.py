@@ -105,7 +105,7 @@ def test_killed_workers_cost_their_parts_and_no_count(
 
 
 @pytest.mark.parametrize("write", [write_folder, write_csv_folder])
-def test_what_does_not_fit_is_refused_in_the_same_words_as_in_memory(
+def test_what_does_not_fit_is_refused_in_the_words_of_memory(
     tmp_path: Path, write: Callable[[Path, pd.DataFrame], Path], workers: DaskWorkers, many_parts: None
 ) -> None:
     table = frame()
@@ -229,9 +229,7 @@ def test_an_address_where_nothing_answers_is_refused(monkeypatch: pytest.MonkeyP
             DaskWorkers.connect(address)
 
 
-def test_parts_that_are_lost_again_and_again_are_given_up(
-    workers: DaskWorkers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_that_are_lost_repeatedly_are_given_up(workers: DaskWorkers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DaskWorkers, "_attempt", lambda self, task, parts, shared: iter(()))
     monkeypatch.setattr(dask_workers, "PAUSE_SECONDS", 0.0)
     with pytest.raises(DpoptError, match="workers were lost 5 times or more"):

@@ -13,12 +13,15 @@ import pytest
 
 from dpopt.accounting.relations import NeighbouringRelation
 from dpopt.errors import PlanError, PrivacyBoundaryError, PrivateDataError, SchemaError
-from dpopt.private.curators.door import Door
+from dpopt.private.curators.door import Door, is_trusted
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements.conjunction_measurement import ConjunctionTable
 from dpopt.private.mechanisms.net.net_boxes import BoxSampler
+from dpopt.private.mechanisms.noise import OpendpNoise
+from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
 from dpopt.private.readers.read_numbers import HalfspacePoints
 from dpopt.private.selections.query_selection import QuerySelection
+from dpopt.private.selections.query_weights import ExactSampler
 from dpopt.private.selections.selection import CandidateScores
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.private.tables.closed import Closed, StaysHere
@@ -27,6 +30,7 @@ from dpopt.private.tables.list_table import PrivateLists
 from dpopt.queries.counting.binary_columns import SparseColumns
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema import Attribute, AttributeKind, Schema
+from tests.scripted import ScriptedNoise, ScriptedSampler
 
 SCHEMA = Schema(
     (
@@ -207,3 +211,52 @@ def test_a_table_read_by_another_schema_is_refused() -> None:
     check_schema(DATASET, Schema(TWO_CODES.attributes, draft=True))
     with pytest.raises(SchemaError, match="read by another schema"):
         check_schema(DATASET, OTHER)
+
+
+# Trust.
+
+
+class ClaimingWords(SeededWords):
+    """A seeded source that says of itself that it is private."""
+
+    is_private = True
+
+
+class ClaimingSampler(ScriptedSampler):
+    """A scripted sampler that says the same."""
+
+    is_private = True
+    reads_the_system = True
+
+
+class ClaimingNoise(ScriptedNoise):
+    """Scripted noise that says the same."""
+
+    is_private = True
+
+
+def test_the_defaults_and_the_systems_generator_are_trusted() -> None:
+    assert is_trusted(None, None)
+    assert is_trusted(ExactSampler(SystemWords()), OpendpNoise())
+
+
+@pytest.mark.parametrize(
+    "sampler", [ExactSampler(SeededWords(1)), ExactSampler(ClaimingWords(1)), ScriptedSampler([]), ClaimingSampler([])]
+)
+def test_a_sampler_is_not_believed(sampler: ExactSampler | ScriptedSampler) -> None:
+    assert not is_trusted(sampler, None)
+
+
+def test_noise_is_not_believed() -> None:
+    assert not is_trusted(None, ScriptedNoise([]))
+    assert not is_trusted(None, ClaimingNoise([]))
+
+
+class ClaimingSystemWords(SystemWords):
+    """A kind of the system's words, and so perhaps of other words."""
+
+
+def test_words_are_not_believed() -> None:
+    assert is_trusted(None, None, SystemWords())
+    for words in (SeededWords(1), ClaimingWords(1), ClaimingSystemWords()):
+        assert not is_trusted(None, None, words)

@@ -85,9 +85,7 @@ def test_errors_on_marginals_are_those_on_their_clauses(marginals: MarginalSet, 
 
 
 @given(marginal_sets(SIZES), st.integers(0, 2**31), st.sampled_from([0, 1, 4, 12]))
-def test_errors_do_not_depend_on_how_many_cells_are_taken_together(
-    marginals: MarginalSet, seed: int, cells: int
-) -> None:
+def test_errors_do_not_depend_on_how_many_cells_go_together(marginals: MarginalSet, seed: int, cells: int) -> None:
     """Large marginals by the cells that hold a record alone: the largest error and its first place are the same."""
     dataset = PrivateDataset.from_codes(SCHEMA, list(records_of(seed, 25).T))
     arrays = {f"{name} array": dense(marginals, given) for name, given in sources(seed).items()}

@@ -97,23 +97,16 @@ def test_the_callers_decimal_settings_change_nothing() -> None:
     assert np.array_equal(other.high, plain.high)
 
 
-@pytest.mark.parametrize("step", ["0", "-1", "NaN", "Infinity"])
-def test_a_step_that_is_no_positive_number_is_refused(step: str) -> None:
-    with pytest.raises(PlanError, match="the step eta must be a positive number"):
-        ExponentialTable(Decimal(step), 10)
-
-
-def test_a_size_below_one_is_refused() -> None:
-    with pytest.raises(PlanError, match="the public size must be at least 1, found 0"):
-        ExponentialTable(Decimal(1), 0)
-
-
-def test_a_step_too_small_for_the_tables_is_refused() -> None:
-    with pytest.raises(PlanError, match="choose a larger step"):
-        ExponentialTable(Decimal("1e-9"), 1_000_000)
-
-
-def test_a_step_so_large_that_no_two_scores_could_be_distinguished_is_refused() -> None:
-    """Accepted, it would count every score as the best one: uniform draws in every round, without a word."""
-    with pytest.raises(PlanError, match="choose a smaller step"):
-        ExponentialTable(Decimal(35), 1)
+@pytest.mark.parametrize(
+    ("step", "size", "message"),
+    [
+        *((step, 10, "the step eta must be a positive number") for step in ("0", "-1", "NaN", "Infinity")),
+        ("1", 0, "the public size must be at least 1, found 0"),
+        ("1e-9", 1_000_000, "choose a larger step"),
+        # Accepted, it would count every score as the best one: uniform draws in every round, without a word.
+        ("35", 1, "choose a smaller step"),
+    ],
+)
+def test_steps_and_sizes_without_tables_are_refused(step: str, size: int, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        ExponentialTable(Decimal(step), size)

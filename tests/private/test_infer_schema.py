@@ -48,7 +48,7 @@ def edges_of(values: Sequence[float], *, bins: int, integer: bool) -> Edges:
         ([1200, 1201], 10, True, (1200, 1201, 1202)),
     ],
 )
-def test_edges_of_equal_width_are_round(
+def test_equal_widths_have_round_edges(
     values: list[float], bins: int, integer: bool, expected: tuple[float, ...]
 ) -> None:
     assert edges_of(values, bins=bins, integer=integer) == expected
@@ -170,19 +170,12 @@ def test_a_draft_is_marked_as_one() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ([True, False], (False, True)),
-        ([True, True], (False, True)),
-        (["true", "false"], (False, True)),
-        (["True", "True"], (False, True)),
-        (["TRUE", "FALSE"], (False, True)),
-        (["yes", "no"], ("no", "yes")),
-        (["Y", "N"], ("N", "Y")),
-        (["T", "F"], ("F", "T")),
-        (["0", "1"], (0, 1)),
-        ([1, 0], (0, 1)),
+        ([True, False], (False, True)), ([True, True], (False, True)), (["true", "false"], (False, True)),
+        (["True", "True"], (False, True)), (["TRUE", "FALSE"], (False, True)), (["yes", "no"], ("no", "yes")),
+        (["Y", "N"], ("N", "Y")), (["T", "F"], ("F", "T")), (["0", "1"], (0, 1)), ([1, 0], (0, 1)),
         ([1.0, 0.0], (0, 1)),
     ],
-)
+)  # fmt: skip
 def test_truth_values_become_boolean(values: list[object], expected: tuple[Value, ...]) -> None:
     attribute = attribute_of(values)
     assert attribute.kind is BOOLEAN
@@ -214,27 +207,13 @@ def test_texts_and_few_whole_numbers_become_categorical(values: object, expected
 @pytest.mark.parametrize(
     ("values", "missing"),
     [
-        (["a", "?", "b"], "?"),
-        (["a", "NA", "b"], "NA"),
-        (["a", "", "b"], ""),
-        (["a", None, "b"], ""),
-        (["a", "N", "b"], None),
-        (["a", "null", "b"], None),
-        (["1", "?"], "?"),
-        (["1", "NA"], "NA"),
-        (["1", "N"], "N"),
-        (["1", "null"], "null"),
-        (["1", ""], ""),
-        (["1", "NaN"], ""),
-        (["1", None, "nan"], ""),
-        (["1", "?", ""], "?"),
-        ([1, None], ""),
-        ([1.5, None, 2.5], ""),
-        ([1.5, np.nan, 2.5], ""),
-        ([True, None], ""),
-        (["yes", "no", "?"], "?"),
+        (["a", "?", "b"], "?"), (["a", "NA", "b"], "NA"), (["a", "", "b"], ""), (["a", None, "b"], ""),
+        (["a", "N", "b"], None), (["a", "null", "b"], None), (["1", "?"], "?"), (["1", "NA"], "NA"),
+        (["1", "N"], "N"), (["1", "null"], "null"), (["1", ""], ""), (["1", "NaN"], ""), (["1", None, "nan"], ""),
+        (["1", "?", ""], "?"), ([1, None], ""), ([1.5, None, 2.5], ""), ([1.5, np.nan, 2.5], ""),
+        ([True, None], ""), (["yes", "no", "?"], "?"),
     ],
-)
+)  # fmt: skip
 def test_marks_of_missing_values_are_recognised_where_plausible(values: object, missing: str | None) -> None:
     assert attribute_of(values).missing == missing
 
@@ -518,20 +497,12 @@ def test_what_is_declared_of_a_reading_holds_over_the_schema_even_where_it_is_th
 @pytest.mark.parametrize(
     ("cells", "decimal", "thousands"),
     [
-        (["1,5", "2,25"], ",", None),
-        (["1.5", "2.25"], ".", None),
-        (["1,234", "12"], ".", ","),
-        (["1,234", "12345"], ".", None),
-        (["1,234,567", "2"], ".", ","),
-        (["1.234.567", "2"], ",", "."),
-        (["1.234,5", "2"], ",", "."),
-        (["1,234.5", "2"], ".", ","),
-        (["1 234,5", "2"], ",", " "),
-        (["1'234.5", "2"], ".", "'"),
-        (["0,125", "0,250"], ",", None),
-        (["a,b", "1,5 and 2,5"], ".", None),
+        (["1,5", "2,25"], ",", None), (["1.5", "2.25"], ".", None), (["1,234", "12"], ".", ","),
+        (["1,234", "12345"], ".", None), (["1,234,567", "2"], ".", ","), (["1.234.567", "2"], ",", "."),
+        (["1.234,5", "2"], ",", "."), (["1,234.5", "2"], ".", ","), (["1 234,5", "2"], ",", " "),
+        (["1'234.5", "2"], ".", "'"), (["0,125", "0,250"], ",", None), (["a,b", "1,5 and 2,5"], ".", None),
     ],
-)
+)  # fmt: skip
 def test_marks_of_numbers_are_told_apart(tmp_path: Path, cells: list[str], decimal: str, thousands: str | None) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x;y\n" + "".join(f"{cell};z\n" for cell in cells))
@@ -563,7 +534,7 @@ def test_marks_of_numbers_are_told_apart(tmp_path: Path, cells: list[str], decim
         (["31/12/9999 23:59", "31/12/9999 21:00"], "%d/%m/%Y %H:%M", None, "31/12/9999 23:59", 3),
     ],
 )
-def test_dates_get_bins_by_their_span(
+def test_dates_get_bins_by_span(
     texts: list[str], form: str, first: str | None, last: str | None, bins: int | None
 ) -> None:
     attribute = attribute_of(texts * 3)
@@ -623,9 +594,7 @@ def test_postal_codes_are_grouped_by_leading_digits_with_and_without_leading_zer
 
 @pytest.mark.parametrize("name", ["PLZ", "zip", "Postal Code", "billing_zip", "pincode", "code_postal"])
 @pytest.mark.parametrize("form", ["int", "float", "text", "text of floats", "parquet"])
-def test_postal_codes_that_lost_their_zeros_are_grouped_as_if_they_had_them(
-    name: str, form: str, tmp_path: Path
-) -> None:
+def test_postal_codes_without_their_zeros_are_grouped_as_with_them(name: str, form: str, tmp_path: Path) -> None:
     codes = np.array([1067 + 37 * i for i in range(1500)] * 2)
     values: Any = {"float": codes.astype(float), "text": codes.astype(str)}.get(form, codes)
     values = codes.astype(float).astype(str) if form == "text of floats" else values

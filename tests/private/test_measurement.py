@@ -42,9 +42,7 @@ def test_a_measurement_that_is_none_is_refused(fields: dict[str, object], messag
 
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize(("relation", "sensitivity"), [(ADD_REMOVE, 2), (REPLACE, 4)])
-def test_marginals_are_charged_by_their_number(
-    relation: NeighbouringRelation, sensitivity: int, gaussian: bool
-) -> None:
+def test_marginals_are_charged_by_number(relation: NeighbouringRelation, sensitivity: int, gaussian: bool) -> None:
     what = Measurement("both", TWO, 3.5, gaussian)
     assert what.sensitivity(relation, SCHEMA.sizes) == sensitivity
     expected = measurement_charge("both", sensitivity, 3.5, gaussian=gaussian, relation=relation)

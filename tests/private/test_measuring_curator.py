@@ -21,8 +21,7 @@ from dpopt.private.mechanisms.randomness import SeededWords, SystemWords
 from dpopt.queries.residuals import Residuals
 from dpopt.transcript.released import NoisyAnswers, SelectedMarginal
 from tests.exact_distribution import exp_minus
-from tests.scripted import ScriptedNoise
-from tests.scripted_words import ScriptedWords
+from tests.scripted import ScriptedNoise, ScriptedWords
 from tests.tiny_measuring import MULTIPLICITY, RECORDS, RHO, SCHEMA, Measuring, marginals, neighbours, selection
 from tests.tiny_runs import ADD_REMOVE, REPLACE, EventJournal, Table, bits_schema, conjunctions, dataset_of
 
@@ -225,7 +224,7 @@ def test_penalties_are_taken_off() -> None:
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 777.7])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_the_charge_covers_the_largest_move_of_the_counts_and_not_much_more(
+def test_the_charge_covers_the_largest_move_of_the_counts_and_little_more(
     relation: NeighbouringRelation, scale: float
 ) -> None:
     pairs = neighbours(relation, [2])

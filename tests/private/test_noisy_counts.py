@@ -1,9 +1,17 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+import dpopt
+from dpopt.private.drafts.scales import in_their_order
 from dpopt.private.engines.exact_counts import exact_counts
 from dpopt.private.measurements import noisy_counts as module
 from dpopt.private.measurements.measurement import Measurement
@@ -14,6 +22,7 @@ from dpopt.private.tables.dataset import PrivateDataset
 from dpopt.queries.workloads.workload import parse_workload
 from dpopt.schema.domains import Domains
 from tests.noises import NoNoise
+from tests.scripted import ScriptedNoise
 from tests.tiny_measuring import SCHEMA, marginals
 from tests.tiny_runs import ADD_REMOVE, Table, dataset_of
 
@@ -89,3 +98,83 @@ def test_pieces_in_two_threads_get_noise_of_their_own(gaussian: bool, monkeypatc
             assert np.count_nonzero(added[one] == added[two]) < 2
     assert int(np.abs(added).max()) < 10**8  # 100 scales
     assert int(np.abs(added).max()) > 10**6
+
+
+# Noise.
+
+
+@pytest.mark.parametrize("distribution", ["discrete_gaussian", "discrete_laplace"])
+def test_noise_is_whole_and_independent_for_every_count(distribution: str) -> None:
+    """64 counts with scale 1000: two runs agree in every count with probability below 1e-60."""
+    counts = np.arange(64, dtype=np.int64) * 1_000_000
+    add_noise: Callable[[np.ndarray, float], np.ndarray] = getattr(OpendpNoise(), distribution)
+    one, two = add_noise(counts, 1000.0), add_noise(counts, 1000.0)
+    assert one.dtype == np.int64
+    assert one.shape == counts.shape
+    assert len(np.unique(one - counts)) > 32
+    assert not np.array_equal(one, two)
+    assert np.all(np.abs(one - counts) < 100_000)  # 100 scales
+
+
+@pytest.mark.parametrize("distribution", ["discrete_gaussian", "discrete_laplace"])
+def test_no_counts_get_no_noise(distribution: str) -> None:
+    assert len(getattr(OpendpNoise(), distribution)(np.zeros(0, dtype=np.int64), 1.0)) == 0
+
+
+@pytest.mark.parametrize("distribution", ["discrete_gaussian", "discrete_laplace"])
+def test_scripted_noise_does_not_depend_on_the_counts(distribution: str) -> None:
+    noise = ScriptedNoise([4, -1])
+    for counts in (np.zeros(3, dtype=np.int64), np.array([9, 9, 9])):
+        assert getattr(noise, distribution)(counts, 2.0).tolist() == [4, -1, 4]
+
+
+# Texts that have an order of their own, and the drafts that declare it.
+
+ORDERED = (
+    "Strongly disagree|Disagree|Neither agree nor disagree|Agree|Strongly agree",
+    "Never|Rarely|Sometimes|Often|Always|Prefer not to say",
+    "1 - never|2 - rarely|10 - always",
+    "<18|18-24|25-34|65+",
+    "less than $25,000|$25,000 to $49,999|$50,000 to $99,999|over $100,000",
+    "Jan|Feb|Mar|Apr|May",
+    "not_at_all|somewhat|extremely",
+    "nie|selten|oft|immer",
+    "Very poor|Fair|Very Good|Excellent",
+)
+UNORDERED = ("red|green|blue", "agree|disagree", "never|often|blue", "2nd|1st|3rd", "1 x|1 y|2 z", "a1|a2|a3")
+
+
+@pytest.mark.parametrize("words", ORDERED)
+def test_answers_of_a_scale_and_numbered_texts_have_an_order(words: str) -> None:
+    values = words.split("|")
+    found = in_their_order(sorted(values, reverse=True))
+    assert found == tuple(values)
+
+
+@pytest.mark.parametrize("words", UNORDERED)
+def test_other_texts_have_none(words: str) -> None:
+    assert in_their_order(words.split("|")) is None
+
+
+def test_drafts_declare_the_order_and_conditions_ask_by_it(tmp_path: Path) -> None:
+    answers = ["Never", "Rarely", "Often", "Always"]
+    table = pd.DataFrame({"a": answers * 250, "b": ["x", "y", "z", "x"] * 250})
+    draft = dpopt.infer_schema(table)
+    draft.write(tmp_path / "draft.json")
+    a, b = json.loads((tmp_path / "draft.json").read_text(encoding="utf-8"))["attributes"]
+    assert a == {"name": "a", "type": "categorical", "values": answers, "ordered": True}
+    assert "ordered" not in b
+    made = dpopt.release(table, draft.reviewed(), "marginals:1", epsilon=100, predict=False)
+    found = dpopt.answer(made, ["share of a >= Often", "share of a < Rarely"])
+    assert found.estimate.tolist() == pytest.approx([0.5, 0.25], abs=0.02)
+    counted = dpopt.histogram(table, draft.reviewed(), "a", epsilon=100)
+    assert counted.answer("Rarely:Often").value == pytest.approx(500, abs=5)
+
+
+def test_an_ordered_category_keeps_the_order_of_its_type(tmp_path: Path) -> None:
+    words: Any = ["small", "large", "huge"]
+    table = pd.DataFrame({"a": pd.Categorical(words * 90, categories=words, ordered=True), "b": [1, 2, 3] * 90})
+    table.to_parquet(tmp_path / "t.parquet")
+    for given in (table, tmp_path / "t.parquet"):
+        attribute = dpopt.infer_schema(given).schema.attributes[0]
+        assert (list(attribute.values), attribute.ordered, attribute.arrow) == (words, True, "ordered category")

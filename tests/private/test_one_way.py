@@ -114,7 +114,7 @@ def largest_moves(relation: NeighbouringRelation) -> tuple[int, int]:
 
 @pytest.mark.parametrize("scale", [0.3, 2.0, 777.7])
 @pytest.mark.parametrize("relation", list(NeighbouringRelation))
-def test_the_charge_covers_the_largest_move_of_the_counts_and_not_much_more(
+def test_the_charge_covers_the_largest_move_of_the_counts_and_little_more(
     relation: NeighbouringRelation, scale: float
 ) -> None:
     one_norm, squared_two_norm = largest_moves(relation)

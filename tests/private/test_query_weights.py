@@ -17,8 +17,7 @@ from dpopt.errors import PlanError
 from dpopt.private.mechanisms.randomness import SeededWords
 from dpopt.private.selections.query_weights import ExactSampler, QueryWeights
 from tests.exact_distribution import boundaries, integer_weights, logarithm, scripted_points, signed_scores, weight
-from tests.scripted import ScriptedSampler
-from tests.scripted_words import ScriptedWords
+from tests.scripted import ScriptedSampler, ScriptedWords
 
 Answers = list[NDArray[np.bool_]]
 REPLACE, ADD_REMOVE = NeighbouringRelation.REPLACE_ONE, NeighbouringRelation.ADD_REMOVE

@@ -246,13 +246,6 @@ def test_the_root_names_lead_here() -> None:
     assert dpopt.TableReading is TableReading
 
 
-@pytest.mark.parametrize("layout", [None, *Layout])
-def test_an_empty_file_is_called_empty(tmp_path: Path, layout: Layout | None) -> None:
-    (tmp_path / "table").write_bytes(b"")
-    with pytest.raises(PrivateDataError, match="table is empty; expected a table with at least one record"):
-        read_binary_table(tmp_path / "table", Schema.binary(3), TableReading(layout))
-
-
 @pytest.mark.parametrize("name", ["coo", "mtx"])
 def test_billions_of_empty_records_take_no_memory(tmp_path: Path, name: str) -> None:
     """A number for each of them would take 32 GB."""
@@ -274,9 +267,7 @@ def test_a_matrix_without_entries_is_a_table_of_zeros() -> None:
     assert not cells_of(found).any()
 
 
-def test_a_file_beyond_the_memory_is_not_blamed_on_the_workload(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_beyond_memory_is_not_blamed_on_the_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise MemoryError
 
@@ -286,15 +277,21 @@ def test_a_file_beyond_the_memory_is_not_blamed_on_the_workload(
         read_binary_table(tmp_path / "table", Schema.binary(3))
 
 
+EMPTY, MARKED = "table is empty; expected a table with at least one record", "what to do: remove the byte order mark"
+
+
 @pytest.mark.parametrize(
     ("layout", "text", "message"),
     [
-        ("baskets", "\ufeff\ufeff0 1\n", "what to do: remove the byte order mark"),
-        ("baskets", "0 \ufeff2\n", "what to do: remove the byte order mark"),
-        ("pairs", "u,i\na,\ufeff1\n", "what to do: remove the byte order mark"),
+        *((layout, "", EMPTY) for layout in (None, *Layout)),
+        ("baskets", "\ufeff\ufeff0 1\n", MARKED),
+        ("baskets", "0 \ufeff2\n", MARKED),
+        ("pairs", "u,i\na,\ufeff1\n", MARKED),
     ],
 )
-def test_marks_that_do_not_show_are_named(tmp_path: Path, layout: str, text: str, message: str) -> None:
+def test_empty_files_and_marks_that_do_not_show_are_named(
+    tmp_path: Path, layout: Layout | str | None, text: str, message: str
+) -> None:
     (tmp_path / "table").write_text(text, encoding="utf-8")
     with pytest.raises(PrivateDataError, match=message):
         read_binary_table(tmp_path / "table", Schema.binary(3), TableReading(layout))
@@ -339,9 +336,7 @@ def test_what_is_no_item_is_left_out_of_its_record(tmp_path: Path, layout: str) 
 
 
 @pytest.mark.parametrize(("layout", "rows"), [("baskets", 3), ("pairs", 2)])
-def test_where_a_line_decides_the_number_of_records_replace_one_is_refused(
-    tmp_path: Path, layout: str, rows: int
-) -> None:
+def test_where_a_line_decides_how_many_records_replace_one_is_refused(tmp_path: Path, layout: str, rows: int) -> None:
     schema, path = Schema.binary(2, ["a", "b"]), tmp_path / "t.txt"
     total = TableReading(layout, header=layout != "pairs", on_invalid=OnInvalid.OTHER)
     found = []

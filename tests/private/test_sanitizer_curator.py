@@ -52,7 +52,7 @@ def held(family: PolynomialFamily, table: Table = TABLE) -> CoefficientTable:
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
-def test_a_charge_is_that_of_the_farthest_neighbours(relation: NeighbouringRelation, kind: str, gaussian: bool) -> None:
+def test_a_charge_is_of_the_farthest_neighbours(relation: NeighbouringRelation, kind: str, gaussian: bool) -> None:
     """rho = L2^2 / (2 sigma^2) and epsilon = L1 / b; exactly for predicates and tables, at least that for functions."""
     family = FAMILIES[kind]
     charge = what(gaussian=gaussian).charge(family, relation)

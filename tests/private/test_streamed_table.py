@@ -96,9 +96,7 @@ def test_batches_are_many_and_as_large_as_their_bytes_allow(
     assert NamedQueries.of(SCHEMA, asked).rows_at_a_time * (3 * 4 + 12 // 8 + 1) <= 2**27
 
 
-def test_a_pass_that_fails_leaves_no_thread(
-    tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_pass_leaves_no_thread(tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch) -> None:
     streamed = StreamedTable.open(write_parquet(tmp_path / "t.parquet", frame()), SCHEMA)
     monkeypatch.setattr(BatchCounter, "add", lambda self, codes: 1 // 0)
     with pytest.raises(ZeroDivisionError):
@@ -132,9 +130,7 @@ def spoiled() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_what_does_not_fit_is_refused_in_the_same_words_as_in_memory(
-    tmp_path: Path, kind: str, small_batches: None
-) -> None:
+def test_what_does_not_fit_is_refused_in_the_words_of_memory(tmp_path: Path, kind: str, small_batches: None) -> None:
     path = WRITERS[kind](tmp_path / f"table.{kind}", spoiled())
     with pytest.raises(PrivateDataError) as held:
         read_table(path, SCHEMA)

@@ -228,17 +228,10 @@ def _written(form: str) -> list[str]:
 @pytest.mark.parametrize(
     "form",
     [
-        "%m/%d/%Y %I:%M:%S %p",
-        "%Y-%m-%d %I:%M %p",
-        "%m/%d/%Y, %I:%M:%S %p",
-        "%m/%d/%Y %I%p",
-        "%Y-%m-%d %H",
-        "%H:%M",
-        "%H:%M:%S",
-        "%I:%M %p",
-        "%I %p",
+        "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %I:%M %p", "%m/%d/%Y, %I:%M:%S %p", "%m/%d/%Y %I%p", "%Y-%m-%d %H",
+        "%H:%M", "%H:%M:%S", "%I:%M %p", "%I %p",
     ],
-)
+)  # fmt: skip
 def test_halves_of_days_and_times_of_day_are_drafted_and_read(form: str) -> None:
     table = pd.DataFrame({"when": _written(form)})
     (attribute,) = infer_schema(table).schema.attributes

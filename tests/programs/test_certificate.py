@@ -205,12 +205,9 @@ def test_optimal_with_a_gap_left_is_a_gap_limit() -> None:
         assert (result.termination, result.limit) == (Termination.LIMIT, Limit.GAP)
 
 
-def test_a_whole_bound_that_meets_the_objective_proves_optimality() -> None:
+def test_a_whole_bound_that_meets_the_objective_proves_optimality_and_one_above_it_does_not() -> None:
     result = verified(PROBLEM, claimed(codes(1, 2), 5.8, Termination.LIMIT, Limit.TIME))
     assert (result.termination, result.limit, result.bound) == (Termination.OPTIMAL, None, 5.0)
-
-
-def test_a_limit_with_a_gap_stays_one() -> None:
     result = verified(PROBLEM, claimed(codes(0, 1), 4.5, Termination.LIMIT, Limit.WORK))
     assert (result.termination, result.limit, result.bound) == (Termination.LIMIT, Limit.WORK, 4.0)
 

@@ -86,9 +86,7 @@ def room_in_dual(kind: Cone, z: list[float]) -> Decimal:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(multipliers=THREE)
-def test_proving_multipliers_lie_in_the_dual_and_no_deeper_than_they_must(
-    kind: Cone, multipliers: NDArray[np.float64]
-) -> None:
+def test_proving_multipliers_lie_in_the_dual_as_deep_as_they_must(kind: Cone, multipliers: NDArray[np.float64]) -> None:
     multipliers = np.where(np.abs(multipliers) < 1e-100, 0.0, multipliers)  # as `proving` counts them
     build = Builder()
     build.cones("K", kind, len(multipliers), 3, (0, build.variables("x", 1), 1.0))

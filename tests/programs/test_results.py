@@ -25,16 +25,9 @@ WITHOUT_SUCCESS = [
 
 def result(**changes: Any) -> SolveResult:
     fields: dict[str, Any] = {
-        "termination": Termination.OPTIMAL,
-        "limit": None,
-        "solution": RECORD,
-        "objective": 3.0,
-        "bound": 3.0,
-        "solver": "s",
-        "version": "1",
-        "native_status": "done",
-        "seconds": 0.5,
-    }
+        "termination": Termination.OPTIMAL, "limit": None, "solution": RECORD, "objective": 3.0, "bound": 3.0,
+        "solver": "s", "version": "1", "native_status": "done", "seconds": 0.5,
+    }  # fmt: skip
     return SolveResult(**(fields | changes))
 
 

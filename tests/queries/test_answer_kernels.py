@@ -113,7 +113,7 @@ TWO = (2,) * 6
 
 
 @given(clause_lists(TWO), tables(TWO), st.integers(0, 2**32 - 1), st.sampled_from([1, 1 << 20]))
-def test_records_as_bits_have_the_answers_of_their_codes(
+def test_bits_have_the_answers_of_their_codes(
     clauses: Clauses, records: NDArray[np.int32], seed: int, wide: int
 ) -> None:
     """Whether they are given as bits, or turned into bits because there are many attributes; to the last digit."""

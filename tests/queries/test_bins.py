@@ -19,17 +19,11 @@ PLAIN = Bins("bins", 10)
 @pytest.mark.parametrize(
     ("bins", "text", "expected"),
     [
-        (AGE, "18:65", (1, 3)),
-        (AGE, "0:18.0", (0, 1)),
-        (AGE, ":30", (0, 2)),
-        (AGE, "30:", (2, 3)),
-        (SIZE, "s:m", (0, 2)),
-        (SIZE, "m:", (1, 3)),
-        (SIZE, "l:l", (2, 3)),
-        (PLAIN, "2:5", (2, 5)),
+        (AGE, "18:65", (1, 3)), (AGE, "0:18.0", (0, 1)), (AGE, ":30", (0, 2)), (AGE, "30:", (2, 3)),
+        (SIZE, "s:m", (0, 2)), (SIZE, "m:", (1, 3)), (SIZE, "l:l", (2, 3)), (PLAIN, "2:5", (2, 5)),
         (PLAIN, ":", (0, 10)),
     ],
-)
+)  # fmt: skip
 def test_a_text_names_a_range(bins: Bins, text: str, expected: tuple[int, int]) -> None:
     assert bins.range_of(text) == expected
 

@@ -228,9 +228,7 @@ def test_progress_is_reported_in_the_same_steps_for_every_table(rows: int, threa
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_nearly_empty_table_costs_what_its_ones_cost_and_counts_the_same(
-    monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
+def test_a_nearly_empty_table_costs_its_ones_and_counts_the_same(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """A file may announce four thousand million records and list a few ones: bits of a column would be 500 MB."""
     generator = np.random.default_rng(10)
     table = (generator.random((90, 12)) < 0.3).astype(np.uint8)

@@ -77,15 +77,11 @@ def test_points_are_said_by_names_or_digits() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("11", "found 2 bits; a point has 3"),
-        ("a=1,b=0", "1 variables have no value: c"),
-        ("a=1,b=0,c=2", "neither 0 nor 1"),
-        ("a=1,b=0,c=1,a=1", "has a value already"),
-        ("a=1,b=0,d=1", "'d=1' names no variable"),
-        ("", "names no variable"),
-        ("a,b,c", "neither 0 nor 1"),
+        ("11", "found 2 bits; a point has 3"), ("a=1,b=0", "1 variables have no value: c"),
+        ("a=1,b=0,c=2", "neither 0 nor 1"), ("a=1,b=0,c=1,a=1", "has a value already"),
+        ("a=1,b=0,d=1", "'d=1' names no variable"), ("", "names no variable"), ("a,b,c", "neither 0 nor 1"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_point_is_refused(text: str, message: str) -> None:
     with pytest.raises(WorkloadError, match=message):
         ListFamily.of("a,b,c", 2).point(text)

@@ -24,9 +24,7 @@ TINY: list[tuple[Sizes, list[tuple[int, ...]]]] = [
 @pytest.mark.parametrize(("sizes", "sets"), TINY)
 @given(data=st.data())
 @settings(max_examples=10)
-def test_no_record_moves_distances_farther_than_stated(
-    sizes: Sizes, sets: list[tuple[int, ...]], data: st.DataObject
-) -> None:
+def test_no_record_moves_distances_too_far(sizes: Sizes, sets: list[tuple[int, ...]], data: st.DataObject) -> None:
     marginals = sets_of(sizes, *sets)
     cells = marginals.number_of_cells
     predictions = data.draw(st.lists(st.integers(0, 5 * UNIT), min_size=cells, max_size=cells))

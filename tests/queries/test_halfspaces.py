@@ -89,19 +89,11 @@ def test_weighted_sides_add_up() -> None:
 @pytest.mark.parametrize(
     ("columns", "dimension", "number", "directions", "seed", "copies"),
     [
-        (1, 1, 3, 1, 0, 63),
-        (5, 0, 3, 1, 0, 63),
-        (5, 17, 3, 1, 0, 63),
-        (MOST_COORDINATES, 2, 3, 1, 0, 63),
-        (5, 2, 0, 1, 0, 63),
-        (5, 2, 3, 0, 0, 63),
-        (5, 2, 20_000, 2, 0, 63),
-        (5, 1, 3, 2, 0, 63),
-        (5, 2, 3, 4, -1, 63),
-        (5, 2, 3, 4, 0, 0),
-        (5, 2, 3, 4, 0, 64),
+        (1, 1, 3, 1, 0, 63), (5, 0, 3, 1, 0, 63), (5, 17, 3, 1, 0, 63), (MOST_COORDINATES, 2, 3, 1, 0, 63),
+        (5, 2, 0, 1, 0, 63), (5, 2, 3, 0, 0, 63), (5, 2, 20_000, 2, 0, 63), (5, 1, 3, 2, 0, 63),
+        (5, 2, 3, 4, -1, 63), (5, 2, 3, 4, 0, 0), (5, 2, 3, 4, 0, 64),
     ],
-)
+)  # fmt: skip
 def test_projections_out_of_range_are_refused(
     columns: int, dimension: int, number: int, directions: int, seed: int, copies: int
 ) -> None:

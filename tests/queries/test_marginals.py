@@ -188,7 +188,7 @@ def test_weights_of_cells_are_those_of_their_conjunctions(
 
 
 @given(marginal_sets(SIZES), tables(SIZES, max_rows=50), st.sampled_from([1, 7, 1 << 15]))
-def test_a_record_lies_in_the_cell_whose_conjunction_is_true(
+def test_a_record_is_in_the_cell_that_it_satisfies(
     marginals: MarginalSet, records: NDArray[np.int32], block: int
 ) -> None:
     truth = naive_truth(marginals.clauses(), records)

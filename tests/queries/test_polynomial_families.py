@@ -57,9 +57,7 @@ def stated(family: PolynomialFamily, relation: NeighbouringRelation) -> tuple[in
 
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
 @pytest.mark.parametrize("kind", SYMMETRIC)
-def test_symmetric_families_move_exactly_as_far_as_some_neighbours_are_apart(
-    kind: str, relation: NeighbouringRelation
-) -> None:
+def test_symmetric_families_move_as_far_as_some_neighbours_are_apart(kind: str, relation: NeighbouringRelation) -> None:
     family = SYMMETRIC[kind]
     for squared in (False, True):
         assert stated(family, relation)[squared] == farthest(family, relation, squared=squared)

@@ -102,14 +102,10 @@ def test_the_running_example() -> None:
 @pytest.mark.parametrize(
     ("children", "message"),
     [
-        ([], "1 to"),
-        ([1], "add up to 0"),
-        ([2, 0], "add up to 1"),
-        ([0, 1], "after their parents"),
-        ([2, -1, 1, 0], "at least 0"),
-        ([1, 0, 2, 0, 0], "after their parents|add up"),
+        ([], "1 to"), ([1], "add up to 0"), ([2, 0], "add up to 1"), ([0, 1], "after their parents"),
+        ([2, -1, 1, 0], "at least 0"), ([1, 0, 2, 0, 0], "after their parents|add up"),
     ],
-)
+)  # fmt: skip
 def test_numbers_of_children_of_no_tree_are_refused(children: list[int], message: str) -> None:
     with pytest.raises(TreeError, match=message):
         Tree(np.array(children, dtype=np.int64))
@@ -133,7 +129,7 @@ def nested(depth: int) -> Any:
         (lambda: Tree.balanced(8, 2), "found 15"),
     ],
 )
-def test_hierarchies_that_cannot_be_used_are_refused(
+def test_unusable_hierarchies_are_refused(
     call: Callable[[], object], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LARGEST_TREE", 10)

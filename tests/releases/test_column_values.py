@@ -40,7 +40,7 @@ edge_lists = st.lists(st.integers(-2_000, 10**6), min_size=2, max_size=9, unique
 
 
 @given(edges=edge_lists, integer=st.booleans(), data=st.data())
-def test_finer_bins_divide_each_bin_and_numbers_stay_in_theirs(
+def test_finer_bins_divide_bins_and_numbers_stay_in_theirs(
     edges: list[int], integer: bool, data: st.DataObject
 ) -> None:
     attribute = replace(numeric(*edges, integer=integer, missing="?"), decimals=1)

@@ -38,13 +38,8 @@ HALVES: dict[str, Any] = {"epsilon": 0.5}
 CELLS: dict[str, Any] = {**HALVES, "n0": ROWS}
 SHARES: dict[str, Any] = {"epsilon": 0.5, "n0": ROWS}
 ASKED: dict[str, Any] = {
-    "epsilon": 0.5,
-    "delta": 1e-6,
-    "neighbours": "add-remove",
-    "n0": ROWS,
-    "algorithm": "noise",
-    "predict": False,
-}
+    "epsilon": 0.5, "delta": 1e-6, "neighbours": "add-remove", "n0": ROWS, "algorithm": "noise", "predict": False,
+}  # fmt: skip
 FAMILY = ListFamily(("x1", "x2"), 1, RowKind.LISTS, 1)
 
 
@@ -180,9 +175,7 @@ def test_a_release_of_all_that_a_budget_file_holds_is_paid(name: str, total: str
 @pytest.mark.parametrize(
     ("held", "asked"), [({"epsilon": 20, "delta": 0}, {"epsilon": 2, "delta": 0}), ({"rho": 7}, {"rho": 0.7})]
 )
-def test_ten_releases_of_a_tenth_with_measured_sizes_are_paid(
-    held: dict[str, Any], asked: dict[str, Any], tmp_path: Path
-) -> None:
+def test_ten_tenths_with_measured_sizes_are_paid(held: dict[str, Any], asked: dict[str, Any], tmp_path: Path) -> None:
     budget = BudgetLedger.create(tmp_path / "owner.budget", **held)
     for _ in range(10):
         WHOLE["noise"](budget, asked)

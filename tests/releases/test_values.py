@@ -261,9 +261,7 @@ def test_other_columns_or_scales_on_file_are_refused() -> None:
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("delta", [1e-9, None])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_plan_leaves_its_share_and_both_keep_the_budget(
-    algorithm: str, delta: float | None, relation: str
-) -> None:
+def test_every_plan_leaves_its_share_and_keeps_the_budget(algorithm: str, delta: float | None, relation: str) -> None:
     """What an algorithm plans without a share it plans beside one; together they cost the budget at most, and not much less."""
     terms: Any = {"epsilon": 2.0, "delta": delta, "neighbours": relation, "predict": False}
     narrow = Schema(SCHEMA.attributes[:2])

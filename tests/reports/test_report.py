@@ -274,9 +274,7 @@ def test_a_wide_table_is_reported_in_part(monkeypatch: pytest.MonkeyPatch) -> No
     assert "too wide for models" in page
 
 
-def test_a_file_is_for_the_owner_alone_and_replaces_pages_only(
-    finished: dpopt.SyntheticRelease, tmp_path: Path
-) -> None:
+def test_a_file_is_for_the_owner_and_replaces_pages_only(finished: dpopt.SyntheticRelease, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     report(finished, table(), out=out)
     assert stat.S_IMODE(out.stat().st_mode) == 0o600

@@ -28,9 +28,7 @@ CANARIES = [*(each.canary for each in MECHANISMS), *(each.canary for each in HOS
 
 
 @pytest.mark.parametrize(("runs", "share", "epsilon"), [(40, 0.5, 1.0), (200, 0.9, 0.1), (200, 0.3, 4.0)])
-def test_a_claim_that_is_kept_is_called_broken_no_more_often_than_stated(
-    runs: int, share: float, epsilon: float
-) -> None:
+def test_a_kept_claim_is_called_broken_no_more_often_than_stated(runs: int, share: float, epsilon: float) -> None:
     """Exactly: over all counts of an event that reaches the claim."""
     claim, seen = Claim(epsilon), np.arange(runs + 1)
     p, q = at_least(seen, runs, ALPHA / 2), at_most(seen, runs, ALPHA / 2)

@@ -17,7 +17,7 @@ from dpopt.algorithms.release import release
 from dpopt.private.mechanisms.randomness import SystemWords
 from dpopt.private.selections.query_weights import QueryWeights
 from tests.algorithms.small_runs import SCHEMA, write_table
-from tests.repository.test_privacy_page import is_there
+from tests.repository.test_rules_page import is_there
 from tests.tiny_runs import REPLACE, CallbackSampler, bits_schema, conjunctions, play, tiny_plan
 
 FALLBACK = "tests/algorithms/test_dualquery.py::test_a_run_with_a_broken_solver_ends_with_the_fallback_s_records"

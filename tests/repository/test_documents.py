@@ -10,13 +10,16 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import os
 import re
 import runpy
 import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -25,9 +28,10 @@ import dpopt
 from docs.formulas import mathml
 from docs.generated import command_line, meaning, public_names
 from docs.plain_formulas import with_formulas, with_scripts
+from dpopt.releases.public_population.demo_population import PEOPLE
 from experiments.accuracy_leader.picture import draw as draw_leader
 from experiments.narrow import LETTERS
-from tests.cli.command_line import call, demonstration, once
+from tests.cli.command_line import FEW, call, demonstration, once
 from tests.source_code import ROOT, source_files
 
 DOCS = ROOT / "docs"
@@ -40,11 +44,14 @@ ALL_DOCUMENTS = sorted(
 )
 OTHER_LIBRARIES = {"models-in-hand.md", "write-a-formulation.md"}
 """Documents whose code loads CVXPY, PuLP and OR-Tools: run in a process of their own, as these crash others in one process."""
-DEMONSTRATION = ["demo", "--keep", "demo"]  # many documents begin so; it is run once
+DEMONSTRATION = ["demo", "--keep", "demo"]
+"""Many documents begin so. It is run once for the README, and once with few people for all others."""
 _RELEASE = "release demo/people.csv --schema demo/schema.json"
 _ROUNDS = "--workload marginals:3 --epsilon 1 --delta 1e-9 --algorithm dualquery --no-predict"
 SHARED = [f"{_RELEASE} --epsilon 1 --out first".split(), f"{_RELEASE} {_ROUNDS} --out rounds".split()]
 """Releases that two documents make: each is made once."""
+MADE_ONCE = {"demo", *(arguments[-1] for arguments in SHARED)}
+"""Folders with the same in all documents."""
 EXAMPLES = [
     file.path.removesuffix(".py").replace("/", ".")
     for file in source_files()
@@ -82,7 +89,7 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def run_command(line: str) -> None:
+def run_command(line: str, people: int) -> None:
     """Run ``dpopt ...`` in this process and this folder, and say what it printed if it fails.
 
     Starting `dpopt` as a process is tested in tests/cli; the many lines of the documents need not wait for it each time.
@@ -90,14 +97,22 @@ def run_command(line: str) -> None:
     command, *arguments = shlex.split(line, comments=True)
     assert command == "dpopt"
     if arguments == DEMONSTRATION or arguments in SHARED:
-        made = demonstration()[1]
+        made = demonstration(people)[1]
         if arguments != DEMONSTRATION:
-            made = made.with_name(arguments[-1])
+            made = made.with_name(f"{arguments[-1]}-{people}")
             once(made, *arguments[:-1], made)
         shutil.copytree(made, arguments[-1])
-        return
-    result = call(*arguments)
-    assert result.exit_code == 0, f"{line}\n{result.output}"
+    elif says_the_same_everywhere(arguments):
+        once(Path(os.environ["DPOPT_TESTS_FOLDER"]) / sha256(line.encode()).hexdigest(), *arguments)
+    else:
+        result = call(*arguments)
+        assert result.exit_code == 0, f"{line}\n{result.output}"
+
+
+def says_the_same_everywhere(arguments: list[str]) -> bool:
+    """Whether several documents show a command that makes no file, and reads none but of what they have in common."""
+    read = {Path(word).parts[0] for word in arguments if Path(word).exists()}
+    return SHOWN[tuple(arguments)] > 1 and not {"-o", "--out"} & {*arguments} and read <= MADE_ONCE
 
 
 def commands(text: str) -> list[str]:
@@ -121,22 +136,31 @@ def test_the_code_of_a_document_runs(document: Path, tmp_path: Path, monkeypatch
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+SHOWN = Counter(
+    tuple(shlex.split(line, comments=True)[1:])
+    for document in DOCUMENTS
+    for block in blocks(document.read_text(encoding="utf-8"))
+    for line in commands(block.text)
+    if block.language == "console"
+)
+"""How often each command stands in the documents."""
+
+
 def run_document(document: Path) -> None:
     """Run the code of a document in this process and this folder."""
+    people = PEOPLE if document.name == "README.md" else FEW
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(document.read_text(encoding="utf-8")):
         if block.language == "python":
             exec(compile(block.text, f"{document.name}, line {block.line}", "exec"), names)
         elif block.language == "console":
             for line in commands(block.text):
-                run_command(line)
+                run_command(line, people)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_examples_of_a_module_say_what_they_give(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_a_module_hold(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
     assert doctest.testmod(module, report=False).failed == 0

@@ -265,9 +265,7 @@ UNWRITABLE = ("device", "name too long", "no folder", "no name", "not Unicode")
 
 @pytest.mark.parametrize("place", UNWRITABLE)
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_place_where_nothing_can_be_written_is_refused_by_errors_of_the_house(
-    name: str, place: str, tmp_path: Path
-) -> None:
+def test_a_place_where_nothing_is_written_is_refused_by_the_house(name: str, place: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     places = Path("/dev/null"), *(tmp_path / one for one in ("x" * 300, "file/a", "a\0b", "a\ud800"))
     wrong = dict(zip(UNWRITABLE, places, strict=True))
@@ -335,9 +333,7 @@ def test_a_misspelt_keyword_is_refused_by_type_checkers_and_with_the_nearest_nam
         ({"epsilon": 1e-3, "predict": True}, dpopt.errors.AccuracyWarning, "cannot beat it"),
     ],
 )
-def test_what_the_shell_warns_of_is_a_warning_at_the_line_that_called(
-    asked: Any, category: type[Warning], said: str
-) -> None:
+def test_what_the_shell_warns_of_is_a_warning_where_it_called(asked: Any, category: type[Warning], said: str) -> None:
     terms: Any = {"epsilon": 1, "n0": 1000, "predict": False, "algorithm": "projection", **asked}
     for made in (
         lambda: dpopt.plan(SCHEMA, "marginals:2", **terms),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import demonstration
+from tests.cli.command_line import FEW, demonstration
 from tests.source_code import ROOT
 
 MISSING_MODULES = ("fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty")
@@ -164,7 +164,7 @@ def test_a_release_is_evaluated_and_replayed_and_a_run_with_a_foreign_solver_is_
     elsewhere: dict[str, str], tmp_path: Path
 ) -> None:
     """A part of the table of the demonstration. The run is cut within a round, as a kill of an earlier version leaves it."""
-    made = demonstration()[1]
+    made = demonstration(FEW)[1]
     people = (made / "people.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "people.csv").write_text("".join(people[:2001]), encoding="utf-8")
     asked = ["people.csv", "--schema", str(made / "schema.json"), "--workload", "marginals:2", "--epsilon", "1"]
@@ -195,9 +195,7 @@ def test_a_release_is_evaluated_and_replayed_and_a_run_with_a_foreign_solver_is_
     assert all(line["peak_bytes"] > 1e6 for line in logged if line["event"] == "end")
 
 
-def test_a_solver_and_what_it_started_end_where_no_session_can_be_killed(
-    elsewhere: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_solver_and_what_it_started_end_where_no_session_can(elsewhere: dict[str, str], tmp_path: Path) -> None:
     """The child is ended by its parent, and by itself where its parent was killed."""
     code = """
 import subprocess, sys, time

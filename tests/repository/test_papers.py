@@ -19,27 +19,10 @@ from experiments.reproduce import NO_RESULT, main, measured, repeated
 
 FOLDER = ROOT / "experiments"
 TABLES = (
-    "ablations",
-    "approximate_degree",
-    "audit",
-    "decision_lists",
-    "dpbench",
-    "error_falls",
-    "figure5",
-    "front",
-    "fuzz",
-    "halfspaces",
-    "hay_2010",
-    "intervals",
-    "killed_runs",
-    "means",
-    "models_and_solvers",
-    "multiplicative_weights",
-    "papers_sanitizer",
-    "polynomial_release",
-    "small_databases",
-    "wide_data",
-)
+    "ablations", "approximate_degree", "audit", "decision_lists", "dpbench", "error_falls", "figure5", "front",
+    "fuzz", "halfspaces", "hay_2010", "intervals", "killed_runs", "means", "models_and_solvers",
+    "multiplicative_weights", "papers_sanitizer", "polynomial_release", "small_databases", "wide_data",
+)  # fmt: skip
 """Experiments whose `markdown` makes the tables from results on file."""
 
 

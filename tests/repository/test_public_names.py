@@ -17,19 +17,9 @@ import dpopt
 from tests.source_code import parse
 
 HEAVY = (
-    "cvxpy",
-    "highspy",
-    "matplotlib",
-    "numba",
-    "opendp",
-    "ortools",
-    "pandas",
-    "pulp",
-    "pyarrow",
-    "rich",
-    "scipy",
+    "cvxpy", "highspy", "matplotlib", "numba", "opendp", "ortools", "pandas", "pulp", "pyarrow", "rich", "scipy",
     "typer",
-)
+)  # fmt: skip
 ROOMS = sorted(module.name for module in pkgutil.iter_modules(dpopt.__path__) if not module.name.startswith("_"))
 
 

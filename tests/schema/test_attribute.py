@@ -264,15 +264,11 @@ def test_names_are_found_by_themselves() -> None:
 @pytest.mark.parametrize(
     ("count", "names", "said"),
     [
-        (0, None, "from 1 to"),
-        (True, None, "from 1 to"),
-        (2, ["a"], "1 names were given"),
-        (2, ["a", "a"], "two columns are named 'a'"),
-        (2, ["a", " "], "name number 2 is empty"),
-        (2, ["a", 7], "name number 2 is 7, no text"),
-        (2, ["a", "b\nc"], "line break"),
+        (0, None, "from 1 to"), (True, None, "from 1 to"), (2, ["a"], "1 names were given"),
+        (2, ["a", "a"], "two columns are named 'a'"), (2, ["a", " "], "name number 2 is empty"),
+        (2, ["a", 7], "name number 2 is 7, no text"), (2, ["a", "b\nc"], "line break"),
     ],
-)
+)  # fmt: skip
 def test_what_declares_no_columns_is_refused(count: int, names: list[Any] | None, said: str) -> None:
     with pytest.raises(SchemaError, match=said):
         BinaryAttributes(count, names)

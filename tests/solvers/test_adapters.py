@@ -347,15 +347,11 @@ _SCIP = "{}|  1 |  0 | 0 |  - |  27M |  0 |2071 |3486 |3475 |  0 |  0 |  11 |  0
 @pytest.mark.parametrize(
     ("limit", "expected"),
     [
-        ("TIME", (Termination.LIMIT, Limit.TIME)),
-        ("NODE", (Termination.LIMIT, Limit.WORK)),
-        ("MEMORY", (Termination.LIMIT, Limit.MEMORY)),
-        ("SLOW_PROGRESS", (Termination.IMPRECISE, None)),
-        ("OTHER", FAILED),
-        ("NEVER_SEEN", FAILED),
-        (None, FAILED),
+        ("TIME", (Termination.LIMIT, Limit.TIME)), ("NODE", (Termination.LIMIT, Limit.WORK)),
+        ("MEMORY", (Termination.LIMIT, Limit.MEMORY)), ("SLOW_PROGRESS", (Termination.IMPRECISE, None)),
+        ("OTHER", FAILED), ("NEVER_SEEN", FAILED), (None, FAILED),
     ],
-)
+)  # fmt: skip
 def test_the_limit_says_what_a_stop_means(limit: str | None, expected: object) -> None:
     for reason in ("FEASIBLE", "NO_SOLUTION_FOUND"):
         assert math_opt.verdict(answer(reason, limit), SolveLimits(seconds=1.0, work=1)) == expected

@@ -253,9 +253,7 @@ def test_what_a_library_prints_never_reaches_the_answer(child: Children, capfd: 
     assert capfd.readouterr() == ("", "")
 
 
-def test_closing_ends_the_child_and_removes_its_files(
-    child: Children, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_ends_child_and_removes_files(child: Children, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     solver = child("Obedient")
@@ -491,9 +489,7 @@ def test_links_are_not_followed_and_others_folders_stay(
     assert mine.exists()
 
 
-def test_a_folder_that_is_removed_while_it_is_made_is_made_again(
-    temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_removed_while_it_is_made_is_made_again(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between its making and its locking another process may take it for one that was left."""
     acquire, made = FileLock.acquire, list[Path]()
 

@@ -258,13 +258,9 @@ def test_other_programs_and_hints_that_are_no_records_are_refused() -> None:
 def test_it_is_always_available_and_says_what_it_can() -> None:
     assert SOLVER.availability().available
     assert SOLVER.capabilities == {
-        Capability.MAX_CSP,
-        Capability.RULES,
-        Capability.CARDINALITY_RULES,
-        Capability.PRESOLVES,
-        Capability.WARM_START,
-        Capability.DETERMINISTIC_LIMIT,
-    }
+        Capability.MAX_CSP, Capability.RULES, Capability.CARDINALITY_RULES, Capability.PRESOLVES,
+        Capability.WARM_START, Capability.DETERMINISTIC_LIMIT,
+    }  # fmt: skip
 
 
 def test_it_says_when_it_had_which_value_in_hand() -> None:

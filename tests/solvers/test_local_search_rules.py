@@ -47,9 +47,7 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 @settings(max_examples=200)
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS)
-def test_small_problems_are_solved_to_optimality_whatever_the_rules(
-    clauses: Clauses, rules: ThresholdCircuit, seed: int
-) -> None:
+def test_small_problems_are_solved_whatever_the_rules(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> None:
     program = weighted(clauses, rules, seed)
     limits, best = SolveLimits(seed=seed % 100, work=500), best_feasible_value(program)
     with pytest.MonkeyPatch.context() as patch:

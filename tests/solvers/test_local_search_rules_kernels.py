@@ -79,7 +79,7 @@ def feasible_walk(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> Walk 
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS)
-def test_objective_and_gate_sums_stay_exact_whatever_moves_are_made(
+def test_objective_and_gate_sums_stay_exact_whatever_moves(
     clauses: Clauses, rules: ThresholdCircuit, seed: int
 ) -> None:
     walk, generator = walk_of(clauses, rules, seed), np.random.default_rng(seed)
@@ -137,9 +137,7 @@ def test_annealing_stays_feasible_keeps_count_and_remembers_the_best_sweep(
 
 
 @given(clause_lists(SIZES), circuits(SIZES), SEEDS)
-def test_descent_ends_where_no_feasible_single_change_improves(
-    clauses: Clauses, rules: ThresholdCircuit, seed: int
-) -> None:
+def test_descent_ends_where_no_single_change_improves(clauses: Clauses, rules: ThresholdCircuit, seed: int) -> None:
     walk = feasible_walk(clauses, rules, seed)
     if walk is None:
         return

@@ -216,9 +216,7 @@ def test_a_solver_that_overran_is_not_asked_until_it_is_back(short: None, monkey
     pytest.fail("it is back, and not asked")
 
 
-def test_what_hangs_in_a_round_costs_its_record_only(
-    short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_hangs_in_a_round_costs_its_record(short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It answers the trial, and then no more: one wait, and the fallback answers all rounds."""
     local, solved = get_solver("local-search"), []
     local.solve(tiny_clauses())  # compiled, which takes longer than the wait

@@ -270,6 +270,7 @@ def test_a_release_is_planned_run_reported_and_downloaded(studio: Studio, owner:
     started(owner, table)
     page = ended(owner, table)
     assert "You can publish" in page
+    _names_what_is_to_be_looked_at(page)
     _answers_as_the_function_does(owner, studio, table)
     packed = zipfile.ZipFile(BytesIO(owner.get(f"{table}/release.zip").content))
     packed.extractall(tmp_path)
@@ -282,6 +283,18 @@ def test_a_release_is_planned_run_reported_and_downloaded(studio: Studio, owner:
     assert "for the owner of the table only" not in owner.get(f"{table}/public.html").text
     for name in ("task.json", "plan.json", "..%2F..%2Fetc%2Fpasswd", "transcript.jsonl"):
         assert owner.get(f"{table}/{name}").status_code == 404
+
+
+def _names_what_is_to_be_looked_at(page: str) -> None:
+    """Before publishing: the ten points of the known limits, and what was spent and made."""
+    limits = (Path(__file__).parents[2] / "docs" / "known-limits.md").read_text()
+    points = re.findall(r"^\d+\. \*\*(.+?)\*\*", limits.partition("## What the guarantee says")[0], re.MULTILINE)
+    assert len(points) == 10
+    assert re.findall(r"<span>\d+\. <strong>(.+?)</strong>", page) == points
+    assert "epsilon = 2 at delta = 1e-06, for one record" in page
+    assert "weakest" in page
+    assert "The first 8 synthetic records" in page
+    assert "--" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL).replace("var(--", "")
 
 
 def _answers_as_the_function_does(owner: TestClient, studio: Studio, table: str) -> None:
@@ -490,24 +503,6 @@ def test_the_steps_are_saved_as_commands_and_as_a_notebook_that_run(
     assert read_json_object(tmp_path / "again.json", "plan", PlanError) == written
 
 
-def test_the_ten_points_before_publishing_are_those_of_the_known_limits(studio: Studio, owner: TestClient) -> None:
-    listed = (
-        (Path(__file__).parents[2] / "docs" / "known-limits.md").read_text().partition("## What the guarantee says")[0]
-    )
-    points = re.findall(r"^\d+\. \*\*(.+?)\*\*", listed, re.MULTILINE)
-    assert len(points) == 10
-    table = opened(owner)
-    reviewed(owner, studio, table)
-    planned(owner, table)
-    started(owner, table)
-    page = ended(owner, table)
-    assert re.findall(r"<span>\d+\. <strong>(.+?)</strong>", page) == points
-    assert "epsilon = 2 at delta = 1e-06, for one record" in page
-    assert "weakest" in page
-    assert "The first 8 synthetic records" in page
-    assert "--" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL).replace("var(--", "")
-
-
 def test_rows_that_bounds_on_those_of_a_person_drop_are_shown_where_the_bound_is_chosen(
     studio: Studio, owner: TestClient
 ) -> None:
@@ -629,9 +624,7 @@ def test_forms_show_every_key_and_take_it_back() -> None:
             replace(form, more=line, codes="0\n3").attribute(drafted)
 
 
-def test_fields_say_what_becomes_of_values_that_do_not_fit_and_the_public_number(
-    studio: Studio, owner: TestClient
-) -> None:
+def test_fields_say_what_becomes_of_unfit_values_and_the_public_number(studio: Studio, owner: TestClient) -> None:
     table = opened(owner, TABLE + "300,f,no\n")
     reviewed(owner, studio, table, **{"kind-0": "numeric", "codes-0": "20\n40\n70", "whole-0": "yes"})
     page = planned(owner, table)

@@ -180,9 +180,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", SYNOPSES)
-def test_every_command_says_which_noise_it_took(
-    name: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_says_its_noise(name: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is pure, the terminal and `repr` say so."""
     monkeypatch.setenv("DPOPT_STATE", str(tmp_path / "state"))
     kind, given, *options = SYNOPSES[name][0]

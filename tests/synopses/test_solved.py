@@ -144,7 +144,7 @@ def claims_too_much(program: Program) -> SolveResult:
     ("solver", "kind"), [*(("closed-form", kind) for kind in IN_CLOSED_FORM), *(("clarabel", kind) for kind in FIRST)]
 )
 @every_relation
-def test_a_solver_finds_the_certified_optimum_and_spends_the_same(
+def test_a_solver_finds_the_optimum_and_spends_the_same(
     kind: str, neighbours: str, solver: str, tmp_path: Path
 ) -> None:
     release, plain = made(kind, neighbours, solver=solver), made(kind, neighbours)

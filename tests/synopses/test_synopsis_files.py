@@ -187,9 +187,7 @@ def test_a_file_that_is_rewritten_unchanged_is_read(kind: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", PLANNED)
 @pytest.mark.parametrize("what", OF_A_PLAN)
-def test_files_that_state_another_cost_than_that_of_their_plan_are_refused(
-    kind: str, what: str, tmp_path: Path
-) -> None:
+def test_files_that_state_another_cost_than_their_plan_are_refused(kind: str, what: str, tmp_path: Path) -> None:
     with pytest.raises(
         TranscriptError, match="not what its plan costs|cost is incomplete: epsilon|a charge that is none"
     ):

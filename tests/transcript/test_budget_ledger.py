@@ -48,9 +48,7 @@ def test_the_file_is_for_its_owner_alone(budget: BudgetLedger) -> None:
     assert all(path.stat().st_mode & 0o077 == 0 for path in budget.path.parent.iterdir())
 
 
-def test_a_budget_that_a_full_disk_does_not_take_leaves_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_budget_that_a_full_disk_refuses_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -136,9 +134,7 @@ def test_draws_that_are_not_private_find_no_room(budget: BudgetLedger) -> None:
         (lambda data: data[: data.rstrip(b"\n").rfind(b"\n") + 5], 1),
     ],
 )
-def test_a_torn_last_line_was_never_followed_by_a_draw(
-    budget: BudgetLedger, tear: Callable[[bytes], bytes], releases: int
-) -> None:
+def test_a_torn_last_line_had_no_draw(budget: BudgetLedger, tear: Callable[[bytes], bytes], releases: int) -> None:
     for _ in range(2):
         spend(budget.open_account("histogram", TENTH, ADD), [charge(0.1)])
     budget.path.write_bytes(tear(budget.path.read_bytes()))

@@ -65,13 +65,8 @@ def from_another_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 Name = Callable[[Path, pytest.MonkeyPatch], Path]
 NAMES: list[Name] = [
-    by_symbolic_link,
-    by_link_to_a_link,
-    by_hard_link,
-    by_linked_folder,
-    by_relative_path,
-    from_another_folder,
-]
+    by_symbolic_link, by_link_to_a_link, by_hard_link, by_linked_folder, by_relative_path, from_another_folder,
+]  # fmt: skip
 DAYS, STEPS = 12, 3
 
 
@@ -110,9 +105,7 @@ def measured(file: Path) -> list[int]:
 
 
 @names
-def test_a_growing_release_is_continued_by_one_at_a_time(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name
-) -> None:
+def test_a_growing_release_is_continued_by_one_only(folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name) -> None:
     file, table = folder / "v", of_days(folder)
     succeed("prefixes release", *table, "--steps", STEPS, "--rho", 0.5, "-o", file)
     given = name(file, monkeypatch)
@@ -187,9 +180,7 @@ def test_a_budget_is_reserved_from_by_one_at_a_time(folder: Path, monkeypatch: p
 
 
 @names
-def test_a_release_is_made_where_a_link_of_its_folder_leads(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name
-) -> None:
+def test_a_release_is_made_where_a_link_leads(folder: Path, monkeypatch: pytest.MonkeyPatch, name: Name) -> None:
     table, schema = inputs(folder)
     (folder / "out").mkdir()
     given = name(folder / "out", monkeypatch)

@@ -91,9 +91,7 @@ def test_a_draw_after_its_torn_line_is_refused(name: str, transcripts: dict[str,
 
 @EVERY
 @pytest.mark.parametrize("by_mark", [True, False])
-def test_a_torn_line_loses_the_open_draw_and_nothing_else(
-    name: str, transcripts: dict[str, Entries], by_mark: bool
-) -> None:
+def test_a_torn_line_loses_the_open_draw_alone(name: str, transcripts: dict[str, Entries], by_mark: bool) -> None:
     """Whether it was noticed by the reader of the file or is on file as a mark of an earlier interruption."""
     whole = transcripts[name]
     for number in range(1, len(whole)):
@@ -277,9 +275,7 @@ def test_what_does_not_fit_the_plan_is_refused_with_its_line(case: str, transcri
         (edit("records", distance=2), "distribution"),
     ],
 )
-def test_records_of_a_distribution_that_are_none_are_refused(
-    change: Change, message: str, transcripts: dict[str, Entries]
-) -> None:
+def test_records_of_no_distribution_are_refused(change: Change, message: str, transcripts: dict[str, Entries]) -> None:
     entries = copy.deepcopy(transcripts[QUERIES])
     change(entries)
     with pytest.raises(TranscriptError, match=message):

@@ -157,15 +157,11 @@ def test_measured_values_are_flat_and_cannot_be_changed() -> None:
 @pytest.mark.parametrize(
     ("number", "candidate", "message"),
     [
-        (0, 1, "at least 1"),
-        (True, 1, "at least 1"),
-        (2.0, 1, "at least 1"),
-        (2, -1, "candidate must be a whole number of at least 0"),
-        (2, 1.0, "at least 0"),
-        (2, "1", "at least 0"),
+        (0, 1, "at least 1"), (True, 1, "at least 1"), (2.0, 1, "at least 1"),
+        (2, -1, "candidate must be a whole number of at least 0"), (2, 1.0, "at least 0"), (2, "1", "at least 0"),
         (2, None, "at least 0"),
     ],
-)
+)  # fmt: skip
 def test_a_selection_that_is_none_is_refused(number: Any, candidate: Any, message: str) -> None:
     with pytest.raises(TranscriptError, match=message):
         SelectedMarginal(number, candidate, NOISE_CHARGE)

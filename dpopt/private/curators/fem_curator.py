@@ -28,7 +28,7 @@ class FemCurator(Door[PrivateDataset]):
 
     Neighbouring relation, sensitivity and theorem: see `dpopt.private.selections.query_selection.QuerySelection`; the
     charge of a round is that of one selection of range eps0 (`dpopt.accounting.selections`), whatever the records.
-    Privacy: E5 in docs/privacy. Test: `tests/private/test_fem_curator.py`.
+    Privacy: E5 in docs/privacy. Test: `tests/private/test_rounds_curator.py`.
 
     Parameters as for `Door`, and the base queries, whose class is closed under negation (marginals are never written out
     cell by cell); the `range_` eps0 of a selection; and the number s of synthetic `records` of each round.

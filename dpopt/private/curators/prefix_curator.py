@@ -49,7 +49,7 @@ class PrefixRows:
         **Sensitivity.** A record lies in one bin and moves the rows by a column of the triangular matrix: a beginning
         of the weights, so by sum weights^2 at most in squared L2, under add-remove. **Theorem.**
         `dpopt.accounting.measurements.measurement_charge`. Privacy: C1, C16 in docs/privacy. Test:
-        `tests/private/test_prefix_curator.py`.
+        `tests/private/test_wave_sums.py`.
 
         Raises PlanError for a graph, or under replace-one.
         """

@@ -99,7 +99,7 @@ def selection_weights(scores: Sequence[int], *, range_: Decimal, spread: int) ->
     and Rogers 2020). The clamp needs no slack; rounding adds less than 2^-59 to the range, for which 2^-49 is charged
     (`dpopt.accounting.dualquery.SAMPLER_SLACK`). The draw by `uniform_below` is exact. Privacy: E2 in docs/privacy.
 
-    Checked by `tests/private/test_selection_distribution.py` (against rational arithmetic written apart from this file,
+    Checked by `tests/private/test_selection.py` (against rational arithmetic written apart from this file,
     range over all neighbours) and `tests/statistics/test_draws.py`.
 
     There is one score per candidate, at most 10,000; larger is better. `range_` is that of the mechanism, `spread` the

@@ -185,13 +185,8 @@ RANGE, DISTRIBUTION, SHORT = "range .*, charged", "distribution", "zcdp|order"
 UNPAID = check_nothing_is_drawn_unpaid
 FEM = Mechanism(
     [
-        check_exact_loss,
-        check_exact_loss_of_short_ranges,
-        check_charges_are_tight,
-        check_exact_distribution,
-        check_order_of_events,
-        check_nothing_is_drawn_unpaid,
-        check_plans_keep_their_budget,
+        check_exact_loss, check_exact_loss_of_short_ranges, check_charges_are_tight, check_exact_distribution,
+        check_order_of_events, check_nothing_is_drawn_unpaid, check_plans_keep_their_budget,
     ],
     {
         # Under replace-one: two queries that move apart are taken for one that moves.
@@ -282,4 +277,4 @@ FEM = Mechanism(
             (check_plans_keep_their_budget, REP, "another number"),
         ),
     },
-)
+)  # fmt: skip

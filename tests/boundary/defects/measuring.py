@@ -166,15 +166,9 @@ def forgetful(usual: Any, self: Door[Any], charge: Any, **more: Any) -> None:
 LOST = "loss|range"
 MEASURING = Mechanism(
     [
-        check_charges_of_selections_are_tight,
-        check_loss_of_clauses,
-        check_charges_of_noise_are_tight,
-        check_loss_of_residuals,
-        check_charges_of_residuals_are_tight,
-        check_loss_of_distances,
-        check_nothing_beyond_a_bound_is_measured,
-        check_order_of_events,
-        check_nothing_is_drawn_twice,
+        check_charges_of_selections_are_tight, check_loss_of_clauses, check_charges_of_noise_are_tight,
+        check_loss_of_residuals, check_charges_of_residuals_are_tight, check_loss_of_distances,
+        check_nothing_beyond_a_bound_is_measured, check_order_of_events, check_nothing_is_drawn_twice,
         check_several_public_records_are_compared_with,
     ],
     {
@@ -281,4 +275,4 @@ MEASURING = Mechanism(
             wrap(Door, "recall", forgetful), (check_nothing_is_drawn_twice, REP, "gaussian")
         ),
     },
-)
+)  # fmt: skip

@@ -169,13 +169,8 @@ RANGE, PURE, ORDER = "range .*, charged", "pure loss", check_order_of_events
 UNPAID, PLANS = check_nothing_is_drawn_unpaid, check_plans_keep_their_budget
 MULTIPLICATIVE = Mechanism(
     [
-        check_queries,
-        check_concentrated,
-        check_marginals,
-        check_noise,
-        check_order_of_events,
-        check_nothing_is_drawn_unpaid,
-        check_plans_keep_their_budget,
+        check_queries, check_concentrated, check_marginals, check_noise, check_order_of_events,
+        check_nothing_is_drawn_unpaid, check_plans_keep_their_budget,
         check_a_public_answer_is_never_taken_from_the_records,
     ],
     {
@@ -254,4 +249,4 @@ MULTIPLICATIVE = Mechanism(
             (PLANS, REP, "another number"),
         ),
     },
-)
+)  # fmt: skip

@@ -142,11 +142,7 @@ RANGE, PAID_ONCE = "range .*, charged", "journal database"
 UNPAID = check_nothing_is_drawn_unpaid
 NETS = Mechanism(
     [
-        check_exact_loss,
-        check_charges_are_tight,
-        check_exact_distribution,
-        check_bounds,
-        check_order_of_events,
+        check_exact_loss, check_charges_are_tight, check_exact_distribution, check_bounds, check_order_of_events,
         check_nothing_is_drawn_unpaid,
     ],
     {
@@ -204,4 +200,4 @@ NETS = Mechanism(
             (UNPAID, REP, PAID_ONCE),
         ),
     },
-)
+)  # fmt: skip

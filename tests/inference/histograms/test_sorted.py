@@ -65,9 +65,7 @@ def test_optimality_conditions_hold(rows: list[tuple[int, int]]) -> None:
 
 
 @given(ROWS, st.integers(-3, 0), st.integers(0, 3), st.floats(0, 1))
-def test_a_total_holds_within_bounds_and_is_optimal(
-    rows: list[tuple[int, int]], low: int, high: int, share: float
-) -> None:
+def test_a_total_is_within_bounds_and_optimal(rows: list[tuple[int, int]], low: int, high: int, share: float) -> None:
     """IR-7 with a shift; an entry at a bound may be pushed outward by any amount."""
     values, weights = np.array(rows, dtype=np.float64).T
     total = values.size * (low + share * (high - low))
@@ -266,7 +264,7 @@ def test_smoothing_keeps_a_power_distribution_and_counts_parameters() -> None:
 
 @pytest.mark.parametrize("distribution", LAWS)
 @pytest.mark.parametrize("scale", [1.0, 10.0, 100.0])
-def test_the_error_is_less_than_that_of_sorting_and_of_isotonic_regression(
+def test_the_error_is_less_than_of_sorting_and_isotonic_regression(
     distribution: NoiseDistribution, scale: float
 ) -> None:
     """A power distribution and a hump, means of three draws. Noise of 100 hides either; then neither is always better."""

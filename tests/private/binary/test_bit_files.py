@@ -71,9 +71,7 @@ def test_what_is_written_is_read_back_in_place(tmp_path: Path) -> None:
         (np.array([0, 2], dtype=np.uint64), "column 1: a bit is set beyond the last of 65 records"),
     ],
 )
-def test_a_column_of_another_form_is_refused_and_nothing_is_left(
-    tmp_path: Path, column: NDArray[Any], message: str
-) -> None:
+def test_a_column_of_another_form_is_refused_without_trace(tmp_path: Path, column: NDArray[Any], message: str) -> None:
     good = np.ones(65, dtype=np.bool_)
     for take in (bit_table, lambda rows, columns: write_bit_file(tmp_path / "table.bits", rows, columns)):
         with pytest.raises(PrivateDataError) as caught:

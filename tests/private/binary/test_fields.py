@@ -98,9 +98,7 @@ def test_a_byte_order_mark_is_left_out_at_the_begin_of_every_line() -> None:
         ("ascii", [None, None, [b"a"]]),
     ],
 )
-def test_what_is_no_text_in_the_declared_encoding_spoils_its_line_alone(
-    encoding: str, expected: list[list[bytes] | None]
-) -> None:
+def test_what_is_no_text_of_the_encoding_spoils_its_line(encoding: str, expected: list[list[bytes] | None]) -> None:
     assert lines_of(b"\xe9\n\xc3\xa9\na\n", replace(COMMAS, encoding=encoding)) == expected
     assert lines_of(b"\x81", replace(COMMAS, encoding="cp1252")) == [None]
 

@@ -86,15 +86,18 @@ def test_an_entry_that_is_no_finite_number_is_refused_with_its_place(value: floa
         columns_of_matrix(matrix, 3)
 
 
-def test_entries_that_are_no_real_numbers_are_refused() -> None:
-    with pytest.raises(PrivateDataError, match="the entries are complex128"):
-        columns_of_matrix(sp.csr_array(np.array([[1j, 0]])), 2)
-
-
-def test_floating_numbers_that_no_double_holds_are_refused() -> None:
-    tiny = sp.csr_array(np.array([[np.longdouble(0.5) ** 2000, 0], [0, 1]], dtype=np.longdouble))
-    with pytest.raises(PrivateDataError, match="of more than 8 bytes"):
-        columns_of_matrix(tiny, 2)
+@pytest.mark.parametrize(
+    ("matrix", "columns", "message"),
+    [
+        (sp.csr_array(np.array([[1j, 0]])), 2, "the entries are complex128"),
+        (sp.csr_array(np.array([[np.longdouble(0.5) ** 2000, 0], [0, 1]])), 2, "of more than 8 bytes"),
+        (sp.csr_array((0, 3)), 3, "has no rows"),
+        (sp.coo_array(np.array([1, 0, 1])), 3, "1 dimensions"),
+    ],
+)
+def test_matrices_that_are_no_table_are_refused(matrix: Any, columns: int, message: str) -> None:
+    with pytest.raises(PrivateDataError, match=message):
+        columns_of_matrix(matrix, columns)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
@@ -108,7 +111,7 @@ def test_floating_numbers_that_no_double_holds_are_refused() -> None:
         (np.uint64, [(0, 2**63), (0, 2**63), (1, 0)]),
     ],
 )
-def test_entries_of_one_record_change_no_other(
+def test_entries_of_a_record_change_no_other(
     form: str, dtype: type[np.generic], entries: list[tuple[int, float]]
 ) -> None:
     """Row 0 is read the same whatever row 1 holds: nothing, a zero, something above 0 or below, or very large."""
@@ -134,16 +137,6 @@ def test_entries_of_one_record_change_no_other(
 def test_no_entry_decides_how_others_are_added_up() -> None:
     for value in (-1, -(2**31) - 1):
         assert getattr(_summands(np.array([1, value])), "dtype", None) == np.float64
-
-
-def test_a_matrix_without_rows_is_refused() -> None:
-    with pytest.raises(PrivateDataError, match="has no rows"):
-        columns_of_matrix(sp.csr_array((0, 3)), 3)
-
-
-def test_an_array_of_one_dimension_is_refused() -> None:
-    with pytest.raises(PrivateDataError, match="1 dimensions"):
-        columns_of_matrix(sp.coo_array(np.array([1, 0, 1])), 3)
 
 
 def test_only_sparse_matrices_are_taken_for_some() -> None:
@@ -181,9 +174,7 @@ def test_only_sparse_matrices_are_taken_for_some() -> None:
         (COO, {"col": None}, "no array 'col"),
     ],
 )
-def test_a_damaged_npz_file_is_refused(
-    tmp_path: Path, whole: dict[str, Any], changes: dict[str, Any], message: str
-) -> None:
+def test_a_damaged_npz_is_refused(tmp_path: Path, whole: dict[str, Any], changes: dict[str, Any], message: str) -> None:
     path = tmp_path / "table.npz"
     np.savez(path, **whole)
     assert cells_of(read_npz(path, 3)) == [[1, 0, 1], [0, 1, 0]]

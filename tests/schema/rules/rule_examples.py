@@ -42,13 +42,8 @@ SCHEMA = Schema(
 RECORDS = np.array(list(itertools.product(*(range(size) for size in SCHEMA.sizes.tolist()))), dtype=np.int32)
 NUMBERS = ("n", "m", "r", "q")
 RELATIONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-    "!=": operator.ne,
-}
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 _EPSILON = Fraction(1, 10**9)  # closer to the open end of a bin than any number of these tests
 
 Record = dict[str, int]

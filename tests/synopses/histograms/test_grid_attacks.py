@@ -146,9 +146,7 @@ def test_a_public_total_has_no_error(shape: tuple[int, ...], budget: Budget) -> 
 @pytest.mark.parametrize("budget", [PURE, ZCDP], ids=["Laplace", "Gaussian"])
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE])
 @pytest.mark.parametrize("shape", [(5, 7), (3, 2, 3), (1, 9)])
-def test_stated_errors_are_bounds_for_every_box(
-    shape: tuple[int, ...], relation: NeighbouringRelation, budget: Budget
-) -> None:
+def test_stated_errors_bound_every_box(shape: tuple[int, ...], relation: NeighbouringRelation, budget: Budget) -> None:
     """Against the covariance of least squares, by dense linear algebra."""
     plan = plan_grid(shape, budget, shapes="cubes", relation=relation, size=12 if relation is REPLACE else None)
     exact = covariance(plan)

@@ -45,7 +45,7 @@ def measured_everywhere(relation: NeighbouringRelation, size: int | None) -> Hie
 @pytest.mark.parametrize("budget", [PURE, ZCDP])
 @EVERYWHERE
 @pytest.mark.parametrize("ranges", ["nodes", "all", "sizes:1,4"])
-def test_a_plan_spends_its_budget_and_no_more(
+def test_a_plan_spends_its_budget(
     budget: Budget, relation: NeighbouringRelation, size: int | None, ranges: str
 ) -> None:
     plan = plan_hierarchy(UNEVEN, budget, ranges=ranges, relation=relation, size=size)
@@ -103,9 +103,7 @@ def test_without_noise_every_estimate_is_exact(relation: NeighbouringRelation, s
 
 @pytest.mark.parametrize("budget", [PURE, ZCDP])
 @EVERYWHERE
-def test_what_is_predicted_is_what_answers_state(
-    budget: Budget, relation: NeighbouringRelation, size: int | None
-) -> None:
+def test_predictions_are_what_answers_state(budget: Budget, relation: NeighbouringRelation, size: int | None) -> None:
     plan = plan_hierarchy(UNEVEN, budget, relation=relation, size=size)
     found = release_histogram(BinCounts.from_counts(COUNTS), plan)
     groups = [(0, 11)], [(0, 4), (4, 5), (5, 11)], [(0, 1), (1, 4), (5, 7), (7, 8), (8, 9), (9, 11)]

@@ -38,7 +38,7 @@ def released(noise: Any = None, budget: Budget = PURE, **options: Any) -> Histog
 @pytest.mark.parametrize("budget", [PURE, ZCDP])
 @pytest.mark.parametrize(("relation", "size"), RELATIONS)
 @pytest.mark.parametrize("ranges", ["all", "sizes:1,4"])
-def test_a_plan_spends_its_budget_and_no_more(
+def test_a_plan_spends_its_budget(
     budget: Budget, relation: NeighbouringRelation, size: int | None, ranges: str
 ) -> None:
     plan = plan_blocks(100, budget, ranges=ranges, relation=relation, size=size)

@@ -205,9 +205,7 @@ def test_the_owners_budget_is_paid_from_once(tmp_path: Path) -> None:
         ({"rho": 0.5, "reading": TableReading(person="day", rows_per_person=2)}, "person="),
     ],
 )
-def test_what_cannot_be_released_is_refused_before_there_is_a_file(
-    how: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_released_is_refused_without_a_file(how: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=message):
         begun(tmp_path / "v", **how)
     assert list(tmp_path.iterdir()) == []

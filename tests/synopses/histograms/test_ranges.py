@@ -141,9 +141,7 @@ def true_worst(plan: HistogramPlan) -> float:
 
 @pytest.mark.parametrize("budget", [PURE, ZCDP])
 @pytest.mark.parametrize("bins", [37, 256, 1000])
-def test_the_worst_range_of_a_plan_is_no_worse_than_stated_and_than_under_other_plans(
-    budget: Budget, bins: int
-) -> None:
+def test_the_worst_range_of_a_plan_is_no_worse_than_stated_and_under_other_plans(budget: Budget, bins: int) -> None:
     plan = plan_blocks(bins, budget, ranges="worst")
     worst = true_worst(plan)
     assert worst <= 1.03 * max(plan.predicted.values())

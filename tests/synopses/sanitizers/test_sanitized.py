@@ -138,9 +138,7 @@ def test_damaged_statements_are_refused(change: dict[str, object], message: str)
         ("table", "crude", False),
     ],
 )
-def test_files_of_earlier_versions_are_read_unless_basis_or_noise_were_removed(
-    kind: str, noise: str, kept: bool
-) -> None:
+def test_files_of_earlier_versions_are_read_unless_their_choice_was_removed(kind: str, noise: str, kept: bool) -> None:
     table = ((0, 1, 1), (1, 1, 0)) if kind != "table" else TABLE
     stated = released(FAMILIES[kind], table).to_json()
     old = {**stated, "figures": {**stated["figures"], "sensitivity": noise}}

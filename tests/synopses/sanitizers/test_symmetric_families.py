@@ -64,9 +64,7 @@ def test_the_table_of_sensitivities_comes_out_again(
     ("d", "k", "gamma", "t", "expected"),
     [(20, 5, "1/10", 4, 8.9e2), (20, 8, "1/10", 5, 1.35e3), (50, 6, "1/10", 4, 3.9e4), (50, 6, "1/4", 3, 2.1e3)],
 )
-def test_least_coefficients_move_as_little_as_the_table_says(
-    d: int, k: int, gamma: str, t: int, expected: float
-) -> None:
+def test_least_coefficients_move_as_the_table_says(d: int, k: int, gamma: str, t: int, expected: float) -> None:
     from math import comb
 
     target = Target.disjunction(k)
@@ -92,9 +90,7 @@ def two_digits(number: float) -> float:
 @pytest.mark.parametrize("basis", [SETS, POWERS])
 @pytest.mark.parametrize("predicate", ["or", "and", "atleast:2"])
 @pytest.mark.parametrize("which", ["all", "positive"])
-def test_the_polynomial_of_a_record_is_that_of_the_number_of_its_literals(
-    which: str, predicate: str, basis: str
-) -> None:
+def test_the_polynomial_of_a_record_is_that_of_its_number_of_literals(which: str, predicate: str, basis: str) -> None:
     """At every query, for every record: g(s), which is within gamma of the predicate."""
     literals = ChosenLiterals.of(bits_schema(3), None, which)
     target = Target.named(predicate, 3)

@@ -44,9 +44,7 @@ def test_the_guarantee_of_pairs_by_hand() -> None:
 
 @pytest.mark.parametrize("predicate", ["and", "or", "atleast:2"])
 @pytest.mark.parametrize("most", [1, 2])
-def test_tables_whose_counts_agree_within_the_noise_have_answers_within_the_guarantee(
-    most: int, predicate: str
-) -> None:
+def test_tables_whose_counts_agree_within_noise_have_answers_within_the_guarantee(most: int, predicate: str) -> None:
     """All pairs of tables of two records of three bits: if no count differs by more than 2 tau, no answer by more."""
     k, size = 3, 2
     target = Target.named(predicate, k)

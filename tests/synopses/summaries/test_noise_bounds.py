@@ -67,9 +67,7 @@ def test_noise_goes_beyond_its_bound_less_often_than_stated(case: str, beta: flo
 
 @pytest.mark.parametrize("queries", [1, 1000])
 @pytest.mark.parametrize("beta", BETAS)
-def test_of_one_count_with_laplace_noise_and_of_gaussian_noise_it_is_the_known_figure(
-    beta: float, queries: int
-) -> None:
+def test_of_one_count_with_laplace_and_of_gaussian_noise_it_is_the_known_figure(beta: float, queries: int) -> None:
     tail = log(2 * queries / beta)
     assert deviations_for(beta, queries) == pytest.approx(sqrt(2 * tail))
     one, two = np.array([5.0]), np.array([5.0, 2.0])
@@ -82,9 +80,7 @@ def test_of_one_count_with_laplace_noise_and_of_gaussian_noise_it_is_the_known_f
 
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("case", CASES)
-def test_sums_of_laplace_noise_are_bounded_no_worse_than_by_the_bound_of_chan_shi_and_song(
-    case: str, beta: float
-) -> None:
+def test_sums_of_laplace_noise_are_bounded_no_worse_than_by_chan_shi_and_song(case: str, beta: float) -> None:
     """b max(c^(1/2), ln(2 / beta)^(1/2)) (8 ln(2 / beta))^(1/2) for c counts of scale b, and its form for several scales."""
     scales = np.array([scale * factor for scale, factor, _ in CASES[case]])
     numbers = np.array([number for *_, number in CASES[case]], dtype=np.float64)

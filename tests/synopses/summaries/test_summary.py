@@ -80,9 +80,7 @@ def check_every_answer(
 
 @pytest.mark.parametrize("sizes", [(1,), (2,), (1, 2), (1, 3), (1, 2, 3)])
 @pytest.mark.parametrize("literals", [EVERY, POSITIVE], ids=["all", "positive"])
-def test_every_answer_to_every_tiny_table_is_as_near_as_stated(
-    literals: ChosenLiterals, sizes: tuple[int, ...]
-) -> None:
+def test_every_answer_to_every_tiny_table_is_near_as_stated(literals: ChosenLiterals, sizes: tuple[int, ...]) -> None:
     """Replace-one; one to three conditions, of several values, negated, all predicates; some sizes are not counted."""
     stated = check_every_answer(literals, REPLACE, sizes, size=None)
     assert 0 in stated
@@ -220,9 +218,7 @@ def test_answers_are_cut_at_0_and_1() -> None:
         ("b>=10,c=yes,b<20", "atleast:2", 0.9, WorkloadError, "two conditions on 'b'"),
     ],
 )
-def test_queries_that_cannot_be_answered_are_refused(
-    query: str, predicate: str, confidence: float, kind: Any, message: str
-) -> None:
+def test_what_has_no_answer_is_refused(query: str, predicate: str, confidence: float, kind: Any, message: str) -> None:
     made = silent(tiny_plan(EVERY, REPLACE, gaussian=True, width=2, size=1), [(0, 0, 0)])
     with pytest.raises(kind, match=message):
         made.answer(query, predicate, confidence=confidence)

@@ -102,9 +102,7 @@ def test_gaussian_plans_come_near_to_the_linear_program_that_is_exact_for_them(
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("predicate", ["and", "or", "atleast:2"])
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_what_is_predicted_follows_from_sizes_and_scales(
-    relation: NeighbouringRelation, predicate: str, budget: str
-) -> None:
+def test_predictions_follow_from_sizes_and_scales(relation: NeighbouringRelation, predicate: str, budget: str) -> None:
     """Approximation and noise of the best polynomial for the noise of the plan, for all Q queries together."""
     plan = planned(bits(9, "all"), 4, BUDGETS[budget], size=2000, predicate=predicate, relation=relation)
     queries, largest = 2**4 * comb(9, 4), plan.sizes[-1]
@@ -188,7 +186,7 @@ def test_with_ample_data_and_nothing_kept_noise_on_each_query_is_what_is_planned
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("which", ["all", "positive"])
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_a_plan_spends_its_budget_and_no_more(relation: NeighbouringRelation, which: str, budget: str) -> None:
+def test_a_plan_spends_its_budget(relation: NeighbouringRelation, which: str, budget: str) -> None:
     plan = planned(bits(9, which), 5, BUDGETS[budget], size=2000, relation=relation)
     charges = plan.charges()
     Ledger(plan.budget, relation).reserve(charges)
