@@ -287,6 +287,13 @@ def noted(number: int, made: list[int], *, fail_at: int = -1) -> Generator[int, 
         made.append(-1)  # closed
 
 
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a thread make the next item, though tests share the cores."""
+    monkeypatch.setattr("dpopt.threads.USUAL", 2)
+
+
+@pytest.mark.usefixtures("two_threads")
 def test_items_come_in_order_and_the_next_one_is_made_meanwhile() -> None:
     made: list[int] = []
     begun = threading.Event()
@@ -304,6 +311,7 @@ def test_items_come_in_order_and_the_next_one_is_made_meanwhile() -> None:
     assert list(one_ahead(noted(5, made))) == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_no_more_than_one_item_is_made_in_advance() -> None:
     made: list[int] = []
     for item in one_ahead(noted(6, made)):
@@ -311,7 +319,11 @@ def test_no_more_than_one_item_is_made_in_advance() -> None:
     assert made == [0, 1, 2, 3, 4, 5, -1]
 
 
-def test_what_making_an_item_raises_comes_after_the_items_before_it() -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_making_an_item_raises_comes_after_the_items_before_it(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpopt.threads.USUAL", threads)
     made: list[int] = []
     ahead = one_ahead(noted(5, made, fail_at=2))
     assert [next(ahead), next(ahead)] == [0, 1]
@@ -320,6 +332,7 @@ def test_what_making_an_item_raises_comes_after_the_items_before_it() -> None:
     assert made == [0, 1, -1]
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_closing_ends_the_thread_and_closes_the_items() -> None:
     made: list[int] = []
     ahead = one_ahead(noted(5, made))

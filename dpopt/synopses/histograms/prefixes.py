@@ -371,9 +371,9 @@ class _State:
         self.charge, self.noisy = answers.charge, np.concatenate([self.noisy, answers.values])
         return self._released_with(ledger)
 
-    def released(self) -> Prefixes:
+    def released(self, *, account: Account | None = None) -> Prefixes:
         """Return the state on file."""
-        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), None)
+        ledger = reserved_ledger(self.plan.budget, self.plan.relation, self.plan.charges(), account)
         if self.charge is not None:
             ledger.spend(self.charge)
         return self._released_with(ledger)
