@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -81,9 +82,14 @@ def test_timings_go_to_the_file_that_the_owner_names_and_nowhere_else(tmp_path: 
 
 
 def test_a_release_stands_where_a_disk_is_full_for_its_timings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     def full(self: TerminalProgress, path: Path) -> None:
-        with whole_file(path, private=True):
-            raise OSError(errno.ENOSPC, "No space left on device")
+        with monkeypatch.context() as disk:
+            disk.setattr(os, "fsync", no_space)
+            with whole_file(path, private=True) as file:
+                file.write(b"{}")
 
     monkeypatch.setattr(TerminalProgress, "write_timings", full)
     done = call(*release_arguments(tmp_path, "--timings", tmp_path / "timings.json"))
