@@ -138,7 +138,7 @@ class ColumnBlocks:
 
         stream, number_of_bins = public_stream(seed, "numbers within bins"), len(self.attribute.edges) - 1
         points = int(np.clip(_AT_ONCE // max(number, 1), 1, _POINTS))
-        bins, blocks = self._law()
+        bins, blocks = self._bins_and_blocks()
         blocks_before = np.zeros(number_of_bins, dtype=np.int64)
 
         def draw(codes: NDArray[np.int32], weights: _Numbers) -> _Numbers:
@@ -158,7 +158,7 @@ class ColumnBlocks:
 
         return draw
 
-    def _law(self) -> tuple[Bins, Blocks]:
+    def _bins_and_blocks(self) -> tuple[Bins, Blocks]:
         """Return how numbers lie within bins and blocks: whole ones, or such with few digits."""
         from dpopt.releases.value_kernels import Bins, Blocks
 

@@ -53,8 +53,9 @@ def draw_numbers(
 ) -> None:
     """Write the number of each row, bin by bin as `counts` (b,) says: the mean at some points of the row's part of its bin.
 
-    Parts have the sizes `own`, and points stand at `offsets` (b,) of equal pieces of them. Numbers are whole if there is
-    `rounding`, up by this much; else they have few digits.
+    `rows` (r,) are the places in `found` (n,), n at least r. Parts have the sizes `own` (r,), their weights; `points`, at
+    most 256, stand at `offsets` (b,) of equal pieces of them. Numbers are whole if there is `rounding` (n,), up by this
+    much; else they have few digits.
     """
     factor = 1.0 / 256  # a power of two: exact, and no sum overflows
     upto, stop, block = 0.0, 0, 0

@@ -425,10 +425,10 @@ class Known:
             unsure[self.of_order(2)] &= np.isinf(self.coarse[1])
         cells, residuals = self.sets.cells(), residuals_of(self.sets, apart)
         far = unsure * np.add.reduceat(np.abs(residuals), self.sets.starts[:-1]) / 2
-        excess = 1 - float(self.expected_distances @ far) / max(float(far @ far), _TINY)
-        if excess <= 0:
+        within, whole = float(self.expected_distances @ far), float(far @ far)
+        if within >= whole:  # also where no distances were measured
             return apart
-        over = np.repeat(excess * unsure, cells) * residuals
+        over = np.repeat((1 - within / whole) * unsure, cells) * residuals
         return np.asarray(apart - marginals_from_residuals(self.sets, over, self.sets, 0.0))
 
     def kept(self) -> KeptMarginals:
