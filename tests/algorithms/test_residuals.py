@@ -487,6 +487,8 @@ def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() ->
     assert parts[0] == pytest.approx(1)
     assert parts[1:] == pytest.approx(parts[1])
     assert parts[1] < 0.3
+    far, scaled = (np.add.reduceat(np.abs(each), known.sets.starts[:-1])[pairs[1:]] / 2 for each in (before, after))
+    assert far @ scaled == pytest.approx(far @ known.expected_distances[pairs[1:]])
     known.expected_distances[pairs] = 1.0
     np.testing.assert_array_equal(known._within_distances(apart), apart)
 
