@@ -69,7 +69,7 @@ WITHOUT: dict[str, tuple[tuple[Any, str, Any], ...]] = {
         (module, "interaction_scales", _without_limits) for module in (known, coarse_tables)
     ),
     "near-independent records in the fit (B)": ((known.Known, "best_parts", _part(0.0)),),
-    "limits of records' pairs by distances (B)": ((known.Known, "_within_distances", _all_of),),
+    "limits of what records say (B)": ((known.Known, "_within_limits", _all_of),),
     "shrunken counts in the fit (B)": ((known.Known, "best_parts", _part(1.0)),),
     "bounds on one-way shares (C)": ((known.Known, "kept", _kept_loosely),),
     "distances (D)": ((stages, "DISTANCE_SHARE", 1e-3), (known, "says_something", _always)),

@@ -466,6 +466,17 @@ def test_records_learn_pairs_of_which_coarse_tables_alone_were_measured() -> Non
     assert other.best_parts(flat, fresh)[1] < 0.01
 
 
+def test_parts_of_ordered_columns_have_ranks_and_those_of_missing_values_none() -> None:
+    """Of nine codes of age, the last one for missing values, three parts have ranks; two parts of any column do."""
+    ages = Attribute("age", AttributeKind.NUMERIC, edges=tuple(range(0, 81, 10)), missing="?")
+    names = {"city": "abcde", "sex": "fm", "smoker": "yn"}
+    others = [Attribute(name, AttributeKind.CATEGORICAL, values=tuple(values)) for name, values in names.items()]
+    asked = parse_workload("marginals:2", schema := Schema((ages, *others)))
+    plan = make_measured_plan(replace(request(1.0), size=800), asked)
+    known = Known(Job(plan, schema, asked, {}, {}), plan)
+    assert known.ranked(np.array([*np.arange(8) // 3, 3, *range(4), 3, 0, 1, 0, 1])).tolist() == [3, 0, 2, 2]
+
+
 def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() -> None:
     """Records' pairs are .1 and more from independence: one measured pair keeps that, and of the others what distances say.
 
@@ -476,10 +487,10 @@ def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() ->
     known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
     known.counts = np.repeat(ROWS / known.sets.cells(), known.sets.cells())
     apart, pairs = known.shares_of(codes()) - known.counts / ROWS, known.of_order(2)
-    np.testing.assert_array_equal(known._within_distances(apart), apart)
+    np.testing.assert_allclose(known._within_limits(apart), apart, atol=1e-12)
     known.precision[pairs[0]] = 1.0
     known.add_distances(2, np.zeros(pairs.size, dtype=np.int64), float(UNIT))
-    before, after = (residuals_of(known.sets, each) for each in (apart, known._within_distances(apart)))
+    before, after = (residuals_of(known.sets, each) for each in (apart, known._within_limits(apart)))
     lengths = [np.sqrt(np.add.reduceat(each**2, known.sets.starts[:-1])) for each in (before, after)]
     others = known.sets.widths() != 2
     np.testing.assert_allclose(lengths[1][others], lengths[0][others], atol=1e-12)
@@ -490,7 +501,27 @@ def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() ->
     far, scaled = (np.add.reduceat(np.abs(each), known.sets.starts[:-1])[pairs[1:]] / 2 for each in (before, after))
     assert far @ scaled == pytest.approx(far @ known.expected_distances[pairs[1:]])
     known.expected_distances[pairs] = 1.0
-    np.testing.assert_array_equal(known._within_distances(apart), apart)
+    np.testing.assert_allclose(known._within_limits(apart), apart, atol=1e-12)
+
+
+@pytest.mark.parametrize(("scale", "deviation"), [(1e-4, 50.0), (1.0, 1.0), (1.0, 5000.0)])
+def test_records_move_a_single_column_no_farther_than_its_posterior_deviation(scale: float, deviation: float) -> None:
+    """A prior of 32 records or noise of one limits how far records move a column of 4,000; where both are large, nothing."""
+    plan = make_measured_plan(request(1e6), asked := workload())
+    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
+    known.counts = np.repeat(ROWS / known.sets.cells(), known.sets.cells())
+    ones, cells = known.of_order(1), known.sets.cells()
+    known.scales[ones], known.precision[ones] = scale, deviation**-2
+    apart = known.shares_of(codes()) - known.counts / ROWS
+    lengths = [
+        ROWS * np.sqrt(np.add.reduceat(residuals_of(known.sets, each) ** 2, known.sets.starts[:-1]))
+        for each in (apart, known._within_limits(apart))
+    ]
+    prior, noise = scale * ROWS**2 / cells[ones], deviation**2 * (1 - 1 / cells[ones])
+    posterior = np.sqrt(cells[ones] / (1 / prior + 1 / noise))
+    np.testing.assert_allclose(lengths[1][ones], np.minimum(lengths[0][ones], posterior))
+    assert (posterior < lengths[0][ones]).all() == (deviation < 5000)
+    np.testing.assert_allclose(lengths[1][ones.size :], lengths[0][ones.size :])
 
 
 def test_a_rare_value_is_lifted_by_no_more_than_its_part_of_the_records() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpopt.inference.coarse_tables import coarse_predictions, column_parts, with_coarse_tables
+from dpopt.inference.coarse_tables import coarse_predictions, column_parts, noisy_trends, with_coarse_tables
 from dpopt.inference.interactions import DISTANCES
 from dpopt.queries.marginal_set import MarginalSet
 from dpopt.queries.residuals import coarse_cells, coarser, residuals_of
@@ -15,6 +15,23 @@ SIZES = (9, 7)
 PAIR = sets_of(SIZES, (0, 1))
 PARTS = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3, 0, 1, 1, 2, 2, 3, 3])
 SIZE = 5_000.0
+
+
+def predictions(
+    pairs: MarginalSet,
+    parts: np.ndarray,
+    deviations: np.ndarray,
+    spread: float,
+    predicted: np.ndarray,
+    ranked: tuple[int, int] = (0, 0),
+    measured: tuple[np.ndarray, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Return predictions of pairs of alike columns, whose distances are not known; the noise of all deviates alike."""
+    none, variances = np.zeros((len(pairs), DISTANCES.size)), np.full(len(pairs), spread**2)
+    ranks = np.tile(ranked, len(pairs))
+    return coarse_predictions(
+        pairs, parts, deviations, variances, predicted, SIZE, ranked=ranks, likelihoods=none, measured=measured
+    )
 
 
 def trend(slope: float) -> np.ndarray:
@@ -49,11 +66,23 @@ def test_parts_are_few_and_none_is_empty(
     assert set(found.tolist()) == set(range(found.max() + 1))
 
 
-def test_without_noise_predictions_have_the_coarse_table_and_the_margins() -> None:
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ([0.05, 0.1, 0.15, 0.2, 0.2, 0.15, 0.1, 0.05], [0, 0, 0, 1, 1, 2, 2, 2]),  # in four parts, two single ones
+        ([0.1, 0.1, 0.5, 0.2, 0.1], [0, 0, 1, 2, 2]),
+        ([0.25, 0.7, 0.03, 0.01, 0.01], [0, 1, 2, 2, 2]),  # the first one would be single in two parts, too
+    ],
+)
+def test_a_single_code_is_a_part_only_with_a_large_share(shares: list[float], expected: list[int]) -> None:
+    assert column_parts(np.array(shares), ordered=True, alone=0.3).tolist() == expected
+
+
+@pytest.mark.parametrize("ranked", [(0, 0), (4, 0), (4, 4)])
+def test_without_noise_predictions_have_the_coarse_table_and_the_margins(ranked: tuple[int, int]) -> None:
     truth, predicted = trend(0.8), np.full(63, SIZE / 63)
     deviations = residuals_of(PAIR, truth) - residuals_of(PAIR, predicted)
-    none = np.zeros((1, DISTANCES.size))
-    found = coarse_predictions(PAIR, PARTS, deviations, np.array([1e-6]), predicted, SIZE, likelihoods=none)
+    found = predictions(PAIR, PARTS, deviations, 1e-3, predicted, ranked)
     np.testing.assert_allclose(coarse(found), coarse(truth), rtol=0.01)
     for axis in (0, 1):
         np.testing.assert_allclose(found.reshape(SIZES).sum(axis=axis), truth.reshape(SIZES).sum(axis=axis), rtol=0.02)
@@ -72,17 +101,35 @@ def test_noise_of_coarse_cells_has_the_stated_variance() -> None:
     np.testing.assert_allclose(found, expected, rtol=0.05)
 
 
-def test_a_trend_below_the_noise_of_every_cell_is_found_and_none_is_invented() -> None:
-    """40 pairs with a trend: the error of predictions is less than half that of independence; 40 without: they stay."""
+@pytest.mark.parametrize("ranked", [(4, 0), (0, 3), (3, 4)])
+def test_noise_of_trends_has_the_stated_variance(ranked: tuple[int, int]) -> None:
+    """20,000 tables with uneven margins; each variance is within 5 % of the formula (five standard errors)."""
+    shares = np.outer([0.1, 0.2, 0.4, 0.3], [0.3, 0.2, 0.15, 0.35])
+    tables = sets_of((4, 4) * 20_000, *((2 * k, 2 * k + 1) for k in range(20_000)))
+    noise = residuals_of(tables, np.random.default_rng(2).normal(size=tables.number_of_cells))
+    even, variances = np.tile(SIZE * shares.ravel(), 20_000), np.full(noise.size, (3 / 4) ** 2)
+    (found,) = noisy_trends(tables, noise, variances, even, np.tile(ranked, 20_000))
+    assert found.values.shape[1] == (1 if all(ranked) else 4)
+    np.testing.assert_allclose(found.values.var(axis=0), found.variances[0], rtol=0.05)
+    (exact,) = noisy_trends(
+        tables, even * (np.exp(0.01 * found.ways[:, 0]).reshape(-1) - 1), variances, even, np.tile(ranked, 20_000)
+    )
+    np.testing.assert_allclose(exact.values[:, 0], 0.01, rtol=0.02)
+
+
+@pytest.mark.parametrize(("ranked", "most"), [((0, 0), 0.5), ((4, 0), 0.3), ((0, 4), 0.3), ((4, 4), 0.2)])
+def test_a_trend_below_the_noise_of_every_cell_is_found_and_none_is_invented(
+    ranked: tuple[int, int], most: float
+) -> None:
+    """40 pairs with trends: errors are a part of independence's (.11 without noise), less with orders; 40 without stay."""
     generator, pairs = np.random.default_rng(3), sets_of(SIZES * 40, *((2 * k, 2 * k + 1) for k in range(40)))
     parts, even = np.tile(PARTS, 40), np.full(63 * 40, SIZE / 63)
     spread = 40.0  # cells hold 79 records, and deviate by at most 48
     noise = residuals_of(pairs, spread * generator.normal(size=even.size))
-    for slope, limit in ((0.6, 0.5), (0.0, None)):
+    for slope, limit in ((0.6, most), (0.0, None)):
         truth = np.tile(trend(slope), 40)
         deviations = residuals_of(pairs, truth) - residuals_of(pairs, even) + noise
-        none = np.zeros((40, DISTANCES.size))
-        found = coarse_predictions(pairs, parts, deviations, np.full(40, spread**2), even, SIZE, likelihoods=none)
+        found = predictions(pairs, parts, deviations, spread, even, ranked)
         if limit is None:
             assert np.abs(found - even).max() < 1e-6 * SIZE
         else:
@@ -94,7 +141,7 @@ def test_cells_and_coarse_tables_add_up_by_their_precisions() -> None:
     generator, number = np.random.default_rng(5), 200
     pairs = sets_of(SIZES * number, *((2 * k, 2 * k + 1) for k in range(number)))
     parts, even = np.tile(PARTS, number), np.full(63 * number, SIZE / 63)
-    truth, none = np.tile(trend(0.6), number), np.zeros((number, DISTANCES.size))
+    truth = np.tile(trend(0.6), number)
     tables = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
     places = coarse_cells(pairs, tables, parts)
     added = np.bincount(places, truth).astype(float)
@@ -106,9 +153,7 @@ def test_cells_and_coarse_tables_add_up_by_their_precisions() -> None:
     errors = []
     for one, other in ((fine, np.inf), (np.inf, few), (fine, few), (np.inf, 1e-3)):
         measured = own if other >= few else residuals_of(tables, added), np.full(number, other**2)
-        found = coarse_predictions(
-            pairs, parts, deviations, np.full(number, one**2), even, SIZE, likelihoods=none, measured=measured
-        )
+        found = predictions(pairs, parts, deviations, one, even, measured=measured)
         errors.append(float(((np.bincount(places, found) - added) ** 2).sum()))
     assert errors[2] < 0.8 * min(errors[:2])
     assert errors[3] < 0.02 * errors[2]
@@ -159,10 +204,9 @@ def test_pairs_that_were_not_measured_are_what_their_coarse_tables_say() -> None
 
 def test_what_was_not_measured_and_small_columns_stay_as_predicted() -> None:
     predicted = np.full(63, SIZE / 63)
-    none = np.zeros((1, DISTANCES.size))
-    found = coarse_predictions(PAIR, PARTS, np.full(63, 9.0), np.array([np.inf]), predicted, SIZE, likelihoods=none)
+    found = predictions(PAIR, PARTS, np.full(63, 9.0), np.inf, predicted, (4, 4))
     np.testing.assert_array_equal(found, predicted)
     small = sets_of((4, 3), (0, 1))
     parts, counts = np.array([0, 1, 2, 3, 0, 1, 2]), np.full(12, SIZE / 12)
-    found = coarse_predictions(small, parts, np.full(12, 9.0), np.array([1.0]), counts, SIZE, likelihoods=none)
+    found = predictions(small, parts, np.full(12, 9.0), 1.0, counts, (4, 3))
     np.testing.assert_array_equal(found, counts)

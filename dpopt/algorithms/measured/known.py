@@ -67,6 +67,8 @@ MOST_DEVIATIONS = 3.0
 """Largest distance of a drawn cell from its measurement, in standard deviations of the noise."""
 LEAST_FEASIBLE, MOST_FEASIBLE, FEASIBLE_SWEEPS = 2_000, 20_000, 10
 """Under rules as many records as in the table, or rows, are fitted to one-way marginals, within these limits."""
+ALONE = 0.3
+"""Coarse tables are measured without parts of a single code that has a smaller share."""
 Suggested = tuple[FitProblem, float, NDArray[np.float64]]
 """A problem of fitting records, how strongly they are drawn to independence, and the one-way marginals."""
 _LEAST_PULL, _MOST_PULL, _SURE, _TINY = 1e-3, 30.0, 16.0, 1e-12
@@ -151,7 +153,7 @@ class Known:
         """Return the factors k_A, (A,), that are worth it in a stage, and for coarse tables the parts of codes, (codes,)."""
         if planned is not self.plan.coarse_stage:
             return self.choose(planned.order, planned.bound, planned.scale), None
-        parts, sets, bound, scale = self._parts(), self.sets, planned.bound, planned.scale
+        parts, sets, bound, scale = self._parts(ALONE), self.sets, planned.bound, planned.scale
         tables = MarginalSet(coarser(sets.domains, parts), sets.attributes)
         rho, size = sum(stage.rho for stage in self.plan.stages), self.plan.size
         worth, _ = coarse_precisions(self.marginals, sets, tables.domains.counts, size, rho, self._unevenness())
@@ -206,8 +208,10 @@ class Known:
         deviations = self.estimates[self._cells(places)] - residuals_of(sets, predicted)
         variances = np.full(places.size, np.inf) if variances is None else variances
         likely = self.likelihoods[places] * (self.coarse is None)
+        parts = self._parts()
+        ranked = self.ranked(parts)
         return sets, coarse_predictions(
-            sets, self._parts(), deviations, variances, predicted, size, likelihoods=likely, measured=self.coarse
+            sets, parts, deviations, variances, predicted, size, ranked=ranked, likelihoods=likely, measured=self.coarse
         )
 
     def distances(self, order: int) -> Distances:
@@ -291,16 +295,29 @@ class Known:
         known = totals > 0  # not where the one-way marginals were lost in an interruption
         return np.where(known, domains.counts * squares / np.where(known, totals, 1) ** 2, PUBLIC_UNEVENNESS)
 
-    def _parts(self) -> NDArray[np.int64]:
-        """Return the part of each code of each attribute, (codes,), one attribute after the other."""
+    def _parts(self, alone: float = 0.0) -> NDArray[np.int64]:
+        """Return the part of each code of each attribute, (codes,), one attribute after the other.
+
+        `alone` is that of `column_parts`.
+        """
         if self.parts is not None:
             return self.parts
         domains, parts = self.sets.domains, []
         columns = (np.split(each, domains.starts[1:]) for each in (self._shares(), domains.codes))
         for shares, codes, attribute in zip(*columns, self.job.schema.attributes, strict=True):
-            missing = bool(codes[-1] == attribute.missing_code) if attribute.missing is not None else False
-            parts.append(column_parts(shares, ordered=bool(attribute.ordered), missing=missing))
+            missing = attribute.missing is not None and bool(codes[-1] == attribute.missing_code)
+            parts.append(column_parts(shares, ordered=bool(attribute.ordered), missing=missing, alone=alone))
         return np.concatenate(parts)
+
+    def ranked(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many parts of each attribute follow one another, (d,): all but a missing one, or 0; two always do."""
+        domains, attributes = self.sets.domains, self.job.schema.attributes
+        numbers = np.maximum.reduceat(parts, domains.starts) + 1
+        last = domains.codes[domains.starts + domains.counts - 1]
+        missing = np.array([-1 if one.missing is None else one.missing_code for one in attributes])
+        ordered = np.array([bool(one.ordered) for one in attributes])
+        ranked = np.where(ordered, numbers - (last == missing), np.where(numbers == 2, 2, 0))
+        return np.where(ranked > 1, ranked, 0)
 
     def problem(self) -> Suggested:
         """Return the problem of fitting records, the strength with which they are drawn, and the one-way marginals.
@@ -400,7 +417,7 @@ class Known:
         shares = self.counts / self.plan.size
         if records is not None:
             part = np.repeat(parts[self.sets.widths() - 1], self.sets.cells())
-            shares = shares + part * self._within_distances(self.shares_of(records) - shares)
+            shares = shares + part * self._within_limits(self.shares_of(records) - shares)
         _, wholes, inside = subsets_of(self.marginals)
         places = np.unique(largest_parts(self.marginals, wholes, inside))  # the workload's own sets
         places = places[places >= 0]
@@ -413,22 +430,29 @@ class Known:
         values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
         return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
 
-    def _within_distances(self, apart: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what records say beyond counts after shrinkage, (cells,): no more than distances do of unmeasured pairs.
+    def _within_limits(self, apart: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what records say beyond counts after shrinkage, (cells,), as far as it is likely.
 
-        Records that are fitted to a class and each of its causes make the causes depend on one another too. One factor for
-        the residuals of all these pairs brings their distances to the expected ones, by least squares. Of larger sets the
-        expected distances are too small: with a factor for these too, errors rose by up to 3 %.
+        A single column differs by no more than the posterior deviation of its counts, so that columns found to be even
+        stay so. Of unmeasured pairs distances limit it: records that are fitted to a class and each of its causes make
+        the causes depend on one another too. One factor for the residuals of all these pairs brings their distances to
+        the expected ones, by least squares. Of larger sets the expected distances are too small: with a factor for these
+        too, errors rose by up to 3 %.
         """
+        cells, residuals = self.sets.cells(), residuals_of(self.sets, apart)
+        factors, ones = np.ones(cells.size), np.flatnonzero((self.sets.widths() == 1) & (self.precision > 0))
+        squares = self.plan.size**2 * np.add.reduceat(residuals**2, self.sets.starts[:-1])[ones]
+        prior, noise = self.plan.size**2 * self.scales[ones] / cells[ones], prices(self.sets.take(ones))
+        posterior = cells[ones] * prior * noise / (prior * self.precision[ones] + noise)
+        factors[ones] = np.minimum(np.sqrt(posterior / np.maximum(squares, _TINY)), 1.0)
         unsure = (self.sets.widths() == 2) & (self.precision == 0) & self.likelihoods.any(axis=1)
         if self.coarse is not None:
             unsure[self.of_order(2)] &= np.isinf(self.coarse[1])
-        cells, residuals = self.sets.cells(), residuals_of(self.sets, apart)
         far = unsure * np.add.reduceat(np.abs(residuals), self.sets.starts[:-1]) / 2
         within, whole = float(self.expected_distances @ far), float(far @ far)
-        if within >= whole:  # also where no distances were measured
-            return apart
-        over = np.repeat((1 - within / whole) * unsure, cells) * residuals
+        if within < whole:  # not where no distances were measured
+            factors[unsure] = within / whole
+        over = np.repeat(1 - factors, cells) * residuals
         return np.asarray(apart - marginals_from_residuals(self.sets, over, self.sets, 0.0))
 
     def kept(self) -> KeptMarginals:
