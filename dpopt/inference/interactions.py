@@ -13,6 +13,7 @@ Source: Deming and Stephan (1940) for iterative proportional fitting; Robbins (1
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 import numpy as np
@@ -51,6 +52,7 @@ UNHEARD = 0.05
 """Noisy distances of an order are noise where noise alone has one, or a sum, as large so often."""
 _SPREAD = np.array([1.0, 2.0, 3.0, 2.0, 1.0]) / 9  # chances of distances are smooth
 _SEEN = 2.5  # as if so many sets of public tables had been seen
+_TINY = 1e-12  # records in some cells
 _INEXACT = 0.15  # standard deviation of a set's distance around the mean of its scale, as a part of it
 
 
@@ -70,12 +72,55 @@ def predicted_counts(
     >>> predicted_counts(pair, each, np.array([8.0, 2.0, 5.0, 5.0]), 10.0)
     array([4., 4., 1., 1.])
     """
-    width = int(marginals.widths().max())
     result = np.empty(marginals.number_of_cells)
+    for cells, margins in _with_faces(marginals, lower, np.maximum(values, LEAST_COUNT)):
+        block = np.full(cells.shape, size / prod(cells.shape[1:]))
+        for _ in range(ROUNDS if len(margins) > 2 else 1):
+            for axis, goal in enumerate(margins, start=1):
+                block *= goal / block.sum(axis=axis, keepdims=True)
+        result[cells] = block
+    return result
+
+
+def with_margins(
+    marginals: MarginalSet, lower: MarginalSet, values: NDArray[np.float64], counts: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return counts, (cells,), that have these margins nearly: at least 0, and what attributes say of each other stays.
+
+    Parameters are those of `predicted_counts`; `counts` (cells,) are at least 0. Where cells are too large together, each
+    falls by as much, and none below 0 (the nearest table), since noise lifts the many small ones; where they are too
+    small, each grows by the same factor, so that none is lifted from 0.
+
+    Examples
+    --------
+    >>> from dpopt.schema.domains import Domains
+    >>> two = Domains(np.array([2, 2]), np.array([0, 2]), np.array([0, 1, 0, 1]))
+    >>> pair, each = MarginalSet(two, np.array([[0, 1]])), MarginalSet(two, np.array([[0], [1]]))
+    >>> with_margins(pair, each, np.array([5.0, 6.0, 4.0, 7.0]), np.array([5.0, 1.0, 0.0, 5.0])).round(6)
+    array([4., 1., 0., 6.])
+    """
+    result = counts.copy()
+    for cells, margins in _with_faces(marginals, lower, values):
+        block = counts[cells]
+        for _ in range(ROUNDS):
+            for axis, goal in enumerate(margins, start=1):
+                whole = block.sum(axis=axis, keepdims=True)
+                block = np.where(whole > goal, _lowered(block, goal, axis), block * (goal / np.maximum(whole, _TINY)))
+        result[cells] = block
+    return result
+
+
+def _with_faces(
+    marginals: MarginalSet, lower: MarginalSet, values: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.float64]]]]:
+    """Yield the places of the cells of all marginals of a shape, (g, *shape), and their margins, one for each attribute.
+
+    That of an attribute is the sum over it; those of one attribute have none.
+    """
+    width = int(marginals.widths().max())
     known = {tuple(row): place for place, row in enumerate(lower.attributes[:, : width - 1].tolist())}
     for group, shape in shapes_of(marginals):
-        block = np.full((group.size, *shape), size / prod(shape))
-        faces = []
+        margins = []
         for axis in range(width) if width > 1 else ():
             rows = np.delete(marginals.attributes[group, :width], axis, axis=1)
             try:
@@ -84,12 +129,17 @@ def predicted_counts(
                 raise ProgramError(f"marginals: the margin over {error.args[0]} is missing") from None
             face = shape[:axis] + shape[axis + 1 :]
             held = values[places_of(lower.starts[found], prod(face))].reshape(group.size, *face)
-            faces.append(np.expand_dims(np.maximum(held, LEAST_COUNT), axis + 1))
-        for _ in range(ROUNDS if width > 2 else 1):
-            for axis, face_counts in enumerate(faces, start=1):
-                block *= face_counts / block.sum(axis=axis, keepdims=True)
-        result[places_of(marginals.starts[group], prod(shape))] = block.reshape(group.size, -1)
-    return result
+            margins.append(np.expand_dims(held, axis + 1))
+        yield places_of(marginals.starts[group], prod(shape)).reshape(-1, *shape), margins
+
+
+def _lowered(block: NDArray[np.float64], goal: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return the nearest cells of at least 0 that sum to `goal`, 0 or more, along an axis."""
+    falling = -np.sort(-block, axis=axis)
+    shape = [-1 if other == axis else 1 for other in range(block.ndim)]
+    levels = (np.cumsum(falling, axis=axis) - goal) / np.arange(1, block.shape[axis] + 1).reshape(shape)
+    last = np.maximum((falling > levels).sum(axis=axis, keepdims=True) - 1, 0)
+    return np.maximum(block - np.take_along_axis(levels, last, axis=axis), 0.0)
 
 
 def distance_likelihoods(
@@ -240,9 +290,5 @@ def onto_simplices(marginals: MarginalSet, values: NDArray[np.float64], size: fl
     result = np.empty_like(values)
     for group, shape in shapes_of(marginals):
         places = places_of(marginals.starts[group], prod(shape))
-        block = values[places]
-        falling = -np.sort(-block, axis=1)
-        levels = (np.cumsum(falling, axis=1) - size) / np.arange(1, block.shape[1] + 1)
-        last = (falling > levels).sum(axis=1) - 1
-        result[places] = np.maximum(block - np.take_along_axis(levels, last[:, None], axis=1), 0.0)
+        result[places] = _lowered(values[places], np.array(size), 1)
     return result

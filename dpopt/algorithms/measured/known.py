@@ -6,7 +6,6 @@ All of it is computed from released values: it costs no privacy.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,6 @@ from dpopt.algorithms.measured.stages import (
 from dpopt.inference.coarse_tables import coarse_predictions, column_parts, with_coarse_tables
 from dpopt.inference.interactions import (
     DISTANCES,
-    ROUNDS,
     distance_likelihoods,
     interaction_scales,
     likely_distances,
@@ -35,6 +33,7 @@ from dpopt.inference.interactions import (
     says_something,
     scales_at_distances,
     shrunken_counts,
+    with_margins,
 )
 from dpopt.inference.measured_residuals import MeasuredResiduals
 from dpopt.inference.records.fit import fit
@@ -51,9 +50,7 @@ from dpopt.queries.residuals import (
     coarser,
     largest_parts,
     marginals_from_residuals,
-    places_of,
     residuals_of,
-    shapes_of,
     subsets_of,
     summed_over_subsets,
 )
@@ -410,9 +407,9 @@ class Known:
     ) -> FitProblem:
         """Return the problem of fitting `number` records: counts after shrinkage, and part of the records' answers.
 
-        All sets have the same one-way marginals: those of the mixture, within the bounds of `kept`. No cell is further from
-        its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell that is unlike all others of its order keeps
-        what was measured of it. Without records, counts after shrinkage alone.
+        All sets have the same margins: single columns those of the mixture, within the bounds of `kept`, and larger sets
+        those of smaller ones. No cell is further from its noisy marginal than `MOST_DEVIATIONS` of its noise (SH-8): a cell
+        that is unlike all others of its order keeps what was measured of it. Without records, counts after shrinkage alone.
         """
         shares = self.counts / self.plan.size
         if records is not None:
@@ -421,14 +418,15 @@ class Known:
         _, wholes, inside = subsets_of(self.marginals)
         places = np.unique(largest_parts(self.marginals, wholes, inside))  # the workload's own sets
         places = places[places >= 0]
-        sets = self.sets.take(places)
-        near, spread = self._noisy(sets)
-        reach = np.repeat(MOST_DEVIATIONS * spread, sets.cells())
-        values = shares[np.repeat(np.isin(np.arange(len(self.sets)), places), self.sets.cells())]
+        near, spread = self._noisy(self.sets)
+        reach = np.repeat(MOST_DEVIATIONS * spread, self.sets.cells())
         limits = np.maximum(near - reach, 0.0), np.maximum(near + reach, 0.0)
-        one_way = kept.nearest(shares[: kept.values.size], number)
-        values = np.clip(self._with_margins(sets, np.clip(values, *limits), one_way), *limits)
-        return replace(self._fitting(sets, values, np.full(len(sets), float(self.plan.size) ** 2)), kept=kept)
+        values = np.clip(shares, *limits)
+        values[: kept.values.size] = kept.nearest(shares[: kept.values.size], number)
+        values = np.clip(self._with_margins(values), *limits)
+        used = np.repeat(np.isin(np.arange(len(self.sets)), places), self.sets.cells())
+        weights = np.full(places.size, float(self.plan.size) ** 2)
+        return replace(self._fitting(self.sets.take(places), values[used], weights), kept=kept)
 
     def _within_limits(self, apart: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what records say beyond counts after shrinkage, (cells,), as far as it is likely.
@@ -470,29 +468,13 @@ class Known:
             values = self.shares_of(fit(problem, settings).records)[: values.size]
         return KeptMarginals(sets, values, np.repeat(spread / 2, sets.cells()))
 
-    def _with_margins(
-        self, sets: MarginalSet, values: NDArray[np.float64], one_way: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return shares of the cells of sets with these one-way marginals, by iterative proportional fitting.
-
-        No cell is negative, so that noise lifts the cells of a code that few records have, in counts and in records that
-        were fitted to them. What attributes say of each other stays.
-        """
-        ones = self.of_order(1)
-        at = np.zeros(len(self.job.schema), dtype=np.int64)
-        at[self.sets.attributes[ones, 0]] = self.sets.starts[ones]
-        result = np.empty_like(values)
-        for group, shape in shapes_of(sets):
-            places, goals = places_of(sets.starts[group], prod(shape)), []
-            block = values[places].reshape(-1, *shape)
-            for axis, size in enumerate(shape, start=1):
-                others = tuple(other for other in range(1, block.ndim) if other != axis)
-                goal = one_way[places_of(at[sets.attributes[group, axis - 1]], size)]
-                goals.append((others, np.expand_dims(goal, others)))
-            for _ in range(ROUNDS):
-                for others, goal in goals:
-                    block *= goal / np.maximum(block.sum(axis=others, keepdims=True), _TINY)
-            result[places] = block.reshape(places.shape)
+    def _with_margins(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return shares (cells,) of which each set has the margins of those of one attribute less; single ones stay."""
+        result = shares.copy()
+        for width in range(2, int(self.sets.widths().max()) + 1):
+            below, cells = self._cells(self.of_order(width - 1)), self._cells(self.of_order(width))
+            lower, sets = (self.sets.take(self.of_order(order)) for order in (width - 1, width))
+            result[cells] = with_margins(sets, lower, result[below], result[cells])
         return result
 
     def _noisy(self, sets: MarginalSet, *, spread: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
