@@ -15,7 +15,7 @@ from experiments.error_falls.tables import TABLES, TINY
 from experiments.experiment import Report, Result, carry_out, in_processes, over_tables
 
 EPSILONS = (0.1, 1.0)
-USUAL = ("compas", "titanic", "car", "factorial 0", "independent 0", "trend 0", "classes 0")
+USUAL = ("compas", "titanic", "car", "factorial 0", "independent 0", "trend 3", "classes 0")
 
 
 def main(arguments: list[str] | None = None) -> int:

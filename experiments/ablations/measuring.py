@@ -41,6 +41,10 @@ def _by_single_columns(*pairs_and_counts: Any, **_: Any) -> Any:
     return pairs_and_counts[4]  # what single columns predict
 
 
+def _no_trends(_: Any, predicted: Any) -> Any:
+    return predicted
+
+
 def _kept_loosely(one: known.Known) -> Any:
     whole = _KEPT(one)
     return replace(whole, reach=np.ones_like(whole.reach))
@@ -64,6 +68,7 @@ WITHOUT: dict[str, tuple[tuple[Any, str, Any], ...]] = {
     NONE: (),
     "measured coarse tables (A)": (_NOT_MEASURED,),
     "all coarse tables (A and B)": (_NOT_MEASURED, (known, "coarse_predictions", _by_single_columns)),
+    "trends (B)": ((coarse_tables, "_with_trends", _no_trends),),
     "shrinkage (B)": ((known, "interaction_scales", _without_shrinkage),),
     "limits by distances (B)": tuple(
         (module, "interaction_scales", _without_limits) for module in (known, coarse_tables)
@@ -71,6 +76,7 @@ WITHOUT: dict[str, tuple[tuple[Any, str, Any], ...]] = {
     "near-independent records in the fit (B)": ((known.Known, "best_parts", _part(0.0)),),
     "limits of what records say (B)": ((known.Known, "_within_limits", _all_of),),
     "shrunken counts in the fit (B)": ((known.Known, "best_parts", _part(1.0)),),
+    "margins alike (B)": ((known.Known, "_with_margins", _all_of),),
     "bounds on one-way shares (C)": ((known.Known, "kept", _kept_loosely),),
     "distances (D)": ((stages, "DISTANCE_SHARE", 1e-3), (known, "says_something", _always)),
     "the test of small distances (D)": ((known, "says_something", _always),),
