@@ -5,7 +5,9 @@ variance n t_A m_A in a cell of m_A records (`dpopt.inference.interactions`). Wh
 what a cell of marginal W is off by with all A within W, m_W records in the cell and m_A in that of A it lies in:
 
     1 / e_A^2 = x_A / p_A + 1 / (n t_A m_A),    v = m_W^2 sum_{A in W} e_A^2 / m_A^2               (EE-1)
-    E |error| = min(sqrt(2 v / pi), 2 m_W),     sum over cells of P(|error| > largest) = log 2      (EE-2)
+    E |error| = min(sqrt(2 v / pi), 2 m_W),     sum over cells of P(|error| > largest) = log 2     (EE-2)
+
+where errors are normal with deviations of at most 2 m_W.
 
 Before the run the m and t are those of populations: columns are Zipf distributions, and independent but for the t,
 which follow from the distance (half the L1 norm, in shares) of a marginal from what fewer attributes say,
@@ -125,7 +127,9 @@ class MarginalParts:
 
     def errors(self, own: Numbers, spread: Numbers, size: float) -> ExpectedError:
         """Return the errors (EE-2) where cells of `own` records have errors of these standard deviations."""
-        return self.summed(np.minimum(sqrt(2 / pi) * spread, 2 * own), likely_largest(spread), size)
+        return self.summed(
+            np.minimum(sqrt(2 / pi) * spread, 2 * own), likely_largest(np.minimum(spread, 2 * own)), size
+        )
 
     def summed(self, errors: Numbers, largest: float, size: float) -> ExpectedError:
         """Return the figures of absolute errors of cells, in records."""
@@ -302,7 +306,7 @@ def expected_errors(known: Known) -> dict[str, Any]:
     found, measured = (
         parts.expected(known.counts, each, known.precision, known.plan.size) for each in (scales, known.likely_scales)
     )
-    largest = sqrt(found.max_error * measured.max_error)
+    largest = FOUND[1] * sqrt(found.max_error * measured.max_error)
     low, middle, high = (factor * found.mean_error for factor in FOUND)
     figures = {"max_error": largest, "mean_error": middle, "distance": FOUND[1] * found.distance}
     rounded = {name: float(f"{value:.6g}") for name, value in {**figures, "low": low, "high": high}.items()}
