@@ -167,7 +167,7 @@ class Trends:
 
     cells: NDArray[np.int64]
     """Shape (g, rows, columns). Their places among the cells of all tables."""
-    ways: NDArray[np.float64]
+    directions: NDArray[np.float64]
     """Shape (g, k, rows, columns). The direction of each, f_i g_j or f_i."""
     values: NDArray[np.float64]
     variances: NDArray[np.float64]
@@ -200,14 +200,14 @@ def noisy_trends(
             before = predicted[places]
             faces = [_scores(before.sum(axis=2 - at), ranks[some, at]) for at in (0, 1)]
             other = faces[1][:, None] if both else np.tile(np.eye(shape[1 - axis]), (len(places), 1, 1))
-            ways = np.einsum("gi,gkj->gkij" if axis == 0 else "gj,gki->gkij", faces[axis], other)
-            lengths = np.maximum(np.einsum("gkij,gij->gk", ways**2, before), _LEAST)
-            values = np.einsum("gkij,gij->gk", ways, deviations[places]) / lengths
-            centred = ways - ways.mean(axis=2, keepdims=True)
+            directions = np.einsum("gi,gkj->gkij" if axis == 0 else "gj,gki->gkij", faces[axis], other)
+            lengths = np.maximum(np.einsum("gkij,gij->gk", directions**2, before), _LEAST)
+            values = np.einsum("gkij,gij->gk", directions, deviations[places]) / lengths
+            centred = directions - directions.mean(axis=2, keepdims=True)
             centred -= centred.mean(axis=3, keepdims=True)
             free = (1 - 1 / shape[0]) * (1 - 1 / shape[1])
             variances = np.einsum("gkij,gij->gk", centred**2, noise[places]) / (free * lengths**2)
-            found.append(Trends(places, ways, values, variances))
+            found.append(Trends(places, directions, values, variances))
     return found
 
 
@@ -225,7 +225,7 @@ def _with_trends(trends: list[Trends], predicted: NDArray[np.float64]) -> NDArra
     ends = np.cumsum([one.values.size for one in trends])
     for one, theta in zip(trends, np.split(kept, ends[:-1]), strict=True):
         before = predicted[one.cells]
-        rise = np.einsum("gk,gkij->gij", theta.reshape(one.values.shape), one.ways)
+        rise = np.einsum("gk,gkij->gij", theta.reshape(one.values.shape), one.directions)
         block = before * np.where(rise < 0, np.exp(np.clip(rise, -_MOST, 0)), 1 + rise)
         for _ in range(ROUNDS):
             for axis in (1, 2):

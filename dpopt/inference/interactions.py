@@ -76,7 +76,7 @@ def predicted_counts(
     array([4., 4., 1., 1.])
     """
     result = np.empty(marginals.number_of_cells)
-    for cells, margins in _with_faces(marginals, lower, np.maximum(values, LEAST_COUNT)):
+    for cells, margins in _cells_and_margins(marginals, lower, np.maximum(values, LEAST_COUNT)):
         block = np.full(cells.shape, size / prod(cells.shape[1:]))
         for _ in range(ROUNDS if len(margins) > 2 else 1):
             for axis, goal in enumerate(margins, start=1):
@@ -103,7 +103,7 @@ def with_margins(
     array([4., 1., 0., 6.])
     """
     result = counts.copy()
-    for cells, margins in _with_faces(marginals, lower, values):
+    for cells, margins in _cells_and_margins(marginals, lower, values):
         block = counts[cells]
         for turn in range(ROUNDS):
             before = block
@@ -117,7 +117,7 @@ def with_margins(
     return result
 
 
-def _with_faces(
+def _cells_and_margins(
     marginals: MarginalSet, lower: MarginalSet, values: NDArray[np.float64]
 ) -> Iterator[tuple[NDArray[np.int64], list[NDArray[np.float64]]]]:
     """Yield the places of the cells of all marginals of a shape, (g, *shape), and their margins, one for each attribute.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpopt.algorithms import registry
 from dpopt.algorithms.measured import expected as module
@@ -117,6 +118,16 @@ def test_the_largest_of_normal_numbers_is_above_what_is_said_half_of_the_time() 
     assert likely_largest(np.zeros(3)) == 0.0
     many = np.arange(1.0, 20_001.0)
     assert likely_largest(many) == pytest.approx(likely_largest(many[10_000:]), rel=1e-6)  # small ones hardly count
+
+
+@pytest.mark.parametrize(("spread", "deviation"), [(1.0, 1.0), (50.0, 6.0)])
+def test_no_cell_is_expected_to_be_off_by_more_than_twice_what_it_holds(spread: float, deviation: float) -> None:
+    """Two cells of three records: the larger of two normal errors has the median sd * isf(log 2 / 4), sd at most 6."""
+    column = parse_workload("marginals:1", Schema(SCHEMA.attributes[3:4])).marginals
+    assert column is not None
+    found = MarginalParts.of(column).errors(np.full(2, 3.0), np.full(2, spread), 6.0)
+    assert found.max_error == pytest.approx(min(1.0, deviation * norm.isf(np.log(2) / 4) / 6), rel=1e-6)
+    assert found.mean_error == pytest.approx(min(np.sqrt(2 / np.pi) * spread, 6.0) / 6)
 
 
 def test_populations_have_the_distances_and_columns_that_they_say() -> None:

@@ -112,7 +112,7 @@ def test_noise_of_trends_has_the_stated_variance(ranked: tuple[int, int]) -> Non
     assert found.values.shape[1] == (1 if all(ranked) else 4)
     np.testing.assert_allclose(found.values.var(axis=0), found.variances[0], rtol=0.05)
     (exact,) = noisy_trends(
-        tables, even * (np.exp(0.01 * found.ways[:, 0]).reshape(-1) - 1), variances, even, np.tile(ranked, 20_000)
+        tables, even * (np.exp(0.01 * found.directions[:, 0]).reshape(-1) - 1), variances, even, np.tile(ranked, 20_000)
     )
     np.testing.assert_allclose(exact.values[:, 0], 0.01, rtol=0.02)
 

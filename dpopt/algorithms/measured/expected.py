@@ -52,7 +52,7 @@ LEVELS = (0.6, 0.8, 1.0, 1.25, 1.6)
 PREDICTED = (0.8, 1.1, 1.7)
 """Mean errors over the least of the populations' (low), their geometric mean (in the middle), and the largest (high)."""
 FOUND = (0.65, 0.9, 1.35)
-"""Errors of a run over those that its estimates expect: low, in the middle, and high."""
+"""Errors of a run over those that its estimates expect: mean ones low, in the middle (largest ones too), and high."""
 MOST_CELLS, FEWEST = 100_000, 8
 """Cells that a prediction looks at, and marginals at least: of more, a public random part of the marginals."""
 KIND = "expected on five populations with columns as uneven, and as dependent, as those of public tables; no rules, no bound"
