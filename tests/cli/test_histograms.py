@@ -45,7 +45,11 @@ def test_a_plan_needs_no_table() -> None:
     assert found["predicted"]["all ranges"] == pytest.approx(11.81, abs=0.01)
     found = told("histogram plan --bins 256 --epsilon 1")
     assert found["rounds"]
-    assert found["at_once"]["blocks"]["all ranges"] == found["predicted"]["all ranges"]
+    assert (
+        found["at_once"]["blocks"]["all ranges"]
+        < found["predicted"]["all ranges"]
+        < 1.05 * found["at_once"]["blocks"]["all ranges"]
+    )
     assert "blocks all at once in place of rounds" in succeed("histogram plan --bins 256 --epsilon 1")
     text = succeed("grid plan --bins 64x64 --epsilon 1 --ranges sizes:1x1,8x8")
     assert "measured with Laplace noise" in text

@@ -20,12 +20,14 @@ from dpopt.queries.ranges.bins import Bins
 from dpopt.queries.ranges.grids import Level
 from dpopt.queries.ranges.tree import Tree
 from dpopt.queries.ranges.weighted_ranges import height_of
-from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_rising, check_scales, discard
-from dpopt.synopses.histograms.range_workload import WORST, RangeWorkload, worst_ranges
+from dpopt.synopses.histograms.counts_plan import LevelNoise, OnSolved, check_rising, check_scales, discard, is_gaussian
+from dpopt.synopses.histograms.in_rounds import budgets_of_rounds
+from dpopt.synopses.histograms.range_workload import ALL, PREFIXES, WORST, RangeWorkload, worst_ranges
 from dpopt.synopses.histograms.tree_plan import SINGLE_BINS, MeasuredLevel, TreePlan, check_bins
 
 _WORST_ROUNDS, _WORST_AT_ONCE, _WORST_ENOUGH = 30, 4, 1.01  # of ranges that join; how much worse they are
 _BETTER = 0.995  # what a search from all starts has to reach
+_LEAST_HEIGHT = 3  # of the largest blocks: rounds save little where no block of 8 bins is measured
 _LEAST_START = 1e-4  # share of a level: from 0 it could not rise
 
 
@@ -89,7 +91,7 @@ def plan_blocks(
     ranges: str | RangeWorkload = "all",
     relation: NeighbouringRelation = NeighbouringRelation.ADD_REMOVE,
     size: int | None = None,
-    rounds: bool = False,
+    rounds: bool | None = False,
     solver: str | Solver | None = None,
     on_solved: OnSolved = discard,
 ) -> HistogramPlan:
@@ -100,8 +102,9 @@ def plan_blocks(
     `ranges` are "all" (the mean over all ranges), "prefixes" (over those that begin with the first bin),
     "sizes:1,64,1024" (each size, divided by the variance of the best simple strategy), "worst" (the largest variance of
     any range), or "file:PATH" (the weighted mean over the ranges that a file declares), for which alone it matters what
-    the bins are. A solver spreads the budget in place of our own method, for Gaussian noise; `on_solved` receives how
-    both compare, and the gap.
+    the bins are. `rounds`: whether blocks are measured in rounds; None: for "all" or "prefixes" with Laplace noise, if
+    blocks of 8 bins or more are planned and no solver is named. A solver spreads the budget in place of our own method,
+    for Gaussian noise; `on_solved` receives how both compare, and the gap.
     """
     number = bins.number if isinstance(bins, Bins) else bins
     check_bins(number)
@@ -110,6 +113,11 @@ def plan_blocks(
     workload, found = _spread(asked, number, noise, solver)
     on_solved(found.solved, found.gap)
     measured = np.flatnonzero(found.amounts).tolist()
+    if rounds is None:
+        suited = workload.text in {ALL, PREFIXES} and not (is_gaussian(budget) or solver)
+        rounds = suited and measured[-1] >= _LEAST_HEIGHT
+    if rounds:
+        found = budgets_of_rounds(found, workload.program(**noise.program(), known_total=noise.known_total))
     return HistogramPlan(
         bins=number,
         heights=tuple(measured),

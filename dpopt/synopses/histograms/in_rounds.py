@@ -8,6 +8,7 @@ the first; what they group is a function of released values (C20 in docs/privacy
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from dpopt.accounting.measurements import joint_scale
 from dpopt.arrays import freeze
 from dpopt.errors import PlanError, TranscriptError
 from dpopt.inference.histograms.halves_in_rounds import WORTH, Round, depths_of, first_nodes, groups_of, next_nodes
+from dpopt.models.noise_budgets.budget_program import LevelBudgets
+from dpopt.models.noise_budgets.level_budgets import LevelProgram
 from dpopt.private.curators.prefix_curator import RoundsCurator
 from dpopt.private.tables.bin_counts import BinCounts
 from dpopt.queries.ranges.grids import Level, grid_heights, halvings
@@ -27,6 +30,18 @@ ROUNDS = "rounds"
 SURE = 0.5
 """A block that is not divided is measured for the last time if the deviation of a block's noise so far is at most this share of
 the records that would be worth a division."""
+
+EARLIER = 1.2
+"""A round gets this many times as much, beside the one after it, as the best budgets where all blocks are divided give: of few
+records most blocks are measured for the last time before the last round, and by what the first ones say."""
+
+
+def budgets_of_rounds(budgets: LevelBudgets, program: LevelProgram) -> LevelBudgets:
+    """Return the amounts of rounds for the best ones of their levels, and what they predict where all blocks are divided."""
+    places = np.cumsum(budgets.amounts > 0)  # single cells first, which are measured last
+    amounts = budgets.amounts * EARLIER**places
+    amounts = freeze(amounts * (program.amount / amounts.sum()))
+    return replace(budgets, amounts=amounts, variances=freeze(program.variances(amounts)), gap=None)
 
 
 def halved_level(shape: Sequence[int], depth: int) -> Level:

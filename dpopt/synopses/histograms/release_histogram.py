@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -19,7 +18,7 @@ from dpopt.synopses.histograms.hierarchy_plan import plan_hierarchy
 from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.in_rounds import ROUNDS, measured_in_rounds
-from dpopt.synopses.histograms.range_workload import ALL, NODES, PREFIXES
+from dpopt.synopses.histograms.range_workload import ALL, NODES
 from dpopt.synopses.histograms.tree_plan import TreePlan
 from dpopt.synopses.histograms.wave_plan import plan_waves
 from dpopt.synopses.release import ModelKeywords, Request, RequestKeywords, Reserved, Running, named_axes
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 AUTO, BLOCKS, WAVES, _ = MEASURED = ("auto", "blocks", "waves", ROUNDS)
 """Choices of the measurements; `AUTO` stands for rounds, or blocks."""
-LEAST_HEIGHT = 3
-"""Of the largest blocks: rounds save little where no block of 8 bins is measured."""
 
 
 def planned_histogram(
@@ -68,10 +65,8 @@ def planned_histogram(
         return plan_hierarchy(Tree.balanced(bins.number, branching), budget, bins=bins, uniform=True, **how)
     if hierarchy is not None:
         return plan_hierarchy(read_hierarchy(hierarchy, bins), budget, bins=bins, **how)
-    blocks = plan_blocks(bins, budget, rounds=measure == ROUNDS, **how)
-    suited = blocks.ranges in {ALL, PREFIXES} and not (blocks.gaussian or modelled or solver)
-    large = blocks.heights[-1] >= LEAST_HEIGHT
-    return replace(blocks, rounds=True) if measure == AUTO and suited and large else blocks
+    chosen = None if measure == AUTO and not modelled else measure == ROUNDS
+    return plan_blocks(bins, budget, rounds=chosen, **how)
 
 
 def plan_histogram(

@@ -20,6 +20,7 @@ from dpopt.queries.ranges.grids import sums_before, sums_of_boxes
 from dpopt.synopses.histograms.grids.grid_histogram import GridHistogram
 from dpopt.synopses.histograms.grids.grid_plan import plan_grid
 from dpopt.synopses.histograms.histogram import Histogram
+from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.in_rounds import next_round, rounds_of
 from dpopt.synopses.histograms.release_histogram import planned_histogram
 from dpopt.synopses.release import Request
@@ -225,9 +226,9 @@ def test_one_column_is_measured_in_rounds_by_default() -> None:
     def plan(bins: int, *, budget: Budget = PURE, **how: Any) -> Any:
         return planned_histogram(Bins("bins", bins), Request(epsilon=1.0, delta=0), budget, **how)
 
-    chosen, blocks = plan(100), plan(100, measure="blocks")
+    chosen = plan(100)
     assert chosen.rounds
-    assert plan(100, measure="rounds").to_json() == chosen.to_json() == replace(blocks, rounds=True).to_json()
+    assert plan(100, measure="rounds").to_json() == chosen.to_json()
     assert plan(4096, ranges="prefixes").rounds
     assert not plan(33).rounds  # one round
     small = plan(3, budget=Budget(1_000.0, 0.0, None, Accountant.PURE))
@@ -237,6 +238,23 @@ def test_one_column_is_measured_in_rounds_by_default() -> None:
         assert not plan(64, **how).rounds
     assert not plan(100, budget=Budget(None, 1e-9, 0.5, Accountant.ZCDP)).rounds
     assert not getattr(plan(100, branching=2), "rounds", False)
+
+
+@pytest.mark.parametrize(
+    ("budget", "power", "amount"), [(PURE, 1, 1.0), (Budget(None, 1e-9, 0.5, Accountant.ZCDP), 2, 0.5)]
+)
+def test_each_round_gets_more_than_the_one_after_it_beside_the_best_budgets_of_all_blocks(
+    budget: Budget, power: int, amount: float
+) -> None:
+    rounds, blocks = plan_blocks(4096, budget, rounds=True), plan_blocks(4096, budget)
+    assert rounds.heights == blocks.heights
+    more = (np.array(blocks.scales) / np.array(rounds.scales)) ** power  # single bins first
+    np.testing.assert_allclose(more[1:] / more[:-1], 1.2, rtol=1e-6)
+    assert rounds.predicted["all ranges"] > blocks.predicted["all ranges"]
+    for scales in (rounds.scales, plan_grid((64, 64), budget, shapes="rounds").scales):
+        paid = sum(1 / scale**power / power for scale in scales)
+        assert paid <= amount
+        assert paid == pytest.approx(amount, rel=1e-9)
 
 
 def test_a_named_solver_measures_what_it_can_solve() -> None:

@@ -19,7 +19,7 @@ from dpopt.inference.histograms.grid_least_squares import grid_precisions
 from dpopt.models.histograms.grid_consistency import grid_coefficients
 from dpopt.models.model_size import ModelSize
 from dpopt.models.noise_budgets.budget_program import LevelBudgets
-from dpopt.models.noise_budgets.level_budgets import best_level_budgets
+from dpopt.models.noise_budgets.level_budgets import LevelProgram, best_level_budgets
 from dpopt.private.curators.counting_curator import Counted
 from dpopt.private.measurements.bin_measurement import GroupSums
 from dpopt.programs.solver import Capability, Solver
@@ -34,7 +34,7 @@ from dpopt.synopses.histograms.counts_plan import (
     noise_variance,
 )
 from dpopt.synopses.histograms.grids.box_workload import BoxWorkload, cubes, starting_shares
-from dpopt.synopses.histograms.in_rounds import ROUNDS, halved_level
+from dpopt.synopses.histograms.in_rounds import ROUNDS, budgets_of_rounds, halved_level
 
 LARGEST_GRID = 2**22
 MOST_LEVELS = 1_000
@@ -170,8 +170,10 @@ def plan_grid(
     if shapes == "auto" and len(shape) == 2 and not (modelled or is_gaussian(budget)):
         in_rounds = _spread(workload, ROUNDS, noise, None)[1]
         shapes = ROUNDS if np.count_nonzero(in_rounds.amounts) > 1 else shapes
-    levels, found = _spread(workload, shapes, noise, solver)
+    levels, found, program = _spread(workload, shapes, noise, solver)
     on_solved(found.solved, found.gap)
+    if shapes == ROUNDS:
+        found = budgets_of_rounds(found, program)
     measured = np.flatnonzero(found.amounts).tolist()
     return GridPlan(
         shape=shape,
@@ -185,23 +187,23 @@ def plan_grid(
 
 def _spread(
     workload: BoxWorkload, shapes: str, noise: LevelNoise, solver: str | Solver | None
-) -> tuple[list[Level], LevelBudgets]:
-    def spread(chosen: list[Level]) -> tuple[list[Level], LevelBudgets, float]:
+) -> tuple[list[Level], LevelBudgets, LevelProgram]:
+    def spread(chosen: list[Level]) -> tuple[list[Level], LevelBudgets, LevelProgram]:
         levels = chosen[:-1] if noise.known_total and len(chosen) > 1 and chosen[-1] == tops else chosen
         program = workload.program(levels, **noise.program(), known_total=noise.known_total)
-        budgets = best_level_budgets(program, starting_shares(levels, workload.shape), solver)
-        return levels, budgets, program.objective(budgets.amounts)
+        return levels, best_level_budgets(program, starting_shares(levels, workload.shape), solver), program
 
     tops = grid_heights(workload.shape)
     every, depths = grid_levels(workload.shape), sum(tops)
     if shapes == ROUNDS:
         number = max(1, round(depths / ROUND_DEPTH))
         halved = [halved_level(workload.shape, round(depths * step / number)) for step in range(number, 0, -1)]
-        return spread(halved)[:2]
+        return spread(halved)
     if shapes in {"cells", "rectangles"}:
-        return spread(every[:1] if shapes == "cells" else every)[:2]
+        return spread(every[:1] if shapes == "cells" else every)
     of_cubes = spread(cubes(workload.shape))
     if shapes == "cubes" or len(tops) == 1:
-        return of_cubes[:2]
+        return of_cubes
     of_all = spread(every)
-    return of_all[:2] if of_all[2] < WORTH_RECTANGLES * of_cubes[2] else of_cubes[:2]
+    every_error, error = (program.objective(found.amounts) for _, found, program in (of_all, of_cubes))
+    return of_all if every_error < WORTH_RECTANGLES * error else of_cubes
