@@ -40,7 +40,7 @@ LARGEST_GRID = 2**22
 MOST_LEVELS = 1_000
 SHAPES = ("auto", "cubes", "rectangles", "cells", ROUNDS)
 ROUND_DEPTH = 5
-"""About so often a round halves each block."""
+"""So often a round halves each block; the first round halves the whole as often as is left."""
 WORTH_RECTANGLES = 0.8
 """Rectangles are measured where their predicted variance is below this share of that of cubes: cubes lie one in another, so
 that cells without records become exact more easily."""
@@ -197,7 +197,7 @@ def _spread(
     every, depths = grid_levels(workload.shape), sum(tops)
     if shapes == ROUNDS:
         number = max(1, round(depths / ROUND_DEPTH))
-        halved = [halved_level(workload.shape, round(depths * step / number)) for step in range(number, 0, -1)]
+        halved = [halved_level(workload.shape, depths - ROUND_DEPTH * above) for above in range(number)]
         return spread(halved)
     if shapes in {"cells", "rectangles"}:
         return spread(every[:1] if shapes == "cells" else every)
