@@ -593,7 +593,9 @@ def test_postal_codes_are_grouped_by_leading_digits_with_and_without_leading_zer
         assert other.kind is NUMERIC
 
 
-@pytest.mark.parametrize("name", ["PLZ", "zip", "Postal Code", "billing_zip", "pincode", "code_postal", "CP", "home_cep"])
+@pytest.mark.parametrize(
+    "name", ["PLZ", "zip", "Postal Code", "billing_zip", "pincode", "code_postal", "CP", "home_cep"]
+)
 @pytest.mark.parametrize("form", ["int", "float", "text", "text of floats", "parquet"])
 def test_postal_codes_without_their_zeros_are_grouped_as_with_them(name: str, form: str, tmp_path: Path) -> None:
     codes = np.array([1067 + 37 * i for i in range(1500)] * 2)

@@ -132,7 +132,9 @@ class ReleasedCounts(PlannedSynopsis):
 
     def _error(self) -> tuple[str, float, bool]:
         which, variance = max(self.plan.predicted.items(), key=lambda one: one[1])
-        if self.plan.round_levels and self.plan.ranges == ALL:  # what is predicted is several times that if most cells are empty
+        if (
+            self.plan.round_levels and self.plan.ranges == ALL
+        ):  # what is predicted is several times that if most cells are empty
             variance = float(self._halves.variances(*spread_boxes(self.plan.cells_shape)).mean())
         return f"counts of {which}", variance**0.5, False
 

@@ -43,8 +43,8 @@ ROUND_DEPTH = 5
 """About so often a round halves each block."""
 MOSTLY_EMPTY = 0.25
 """Of the variance that is predicted where all blocks hold many records, rounds are taken to have this part beside Gaussian
-noise. On the eight grids of DPBench, 81 to 100 % of whose cells are empty, it was .03 to .65 at epsilon .01, .1 and 1, and .18 in
-the geometric mean."""
+noise. On the eight grids of DPBench, 81 to 100 % of whose cells are empty, it was .03 to .65 at epsilon .01, .1 and 1, and
+.18 in the geometric mean."""
 WORTH_RECTANGLES = 0.8
 """Rectangles are measured where their predicted variance is below this share of that of cubes: cubes lie one in another, so
 that cells without records become exact more easily."""
