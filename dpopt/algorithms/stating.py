@@ -105,7 +105,8 @@ def verdict(
         other = errors["max_error"], errors["mean_error"]
         shown = f"on the public population, {names[name]} largest error {other[0]:.2g} and mean error {other[1]:.2g}"
         if name == "independence" and own[1] < TIE * other[1] and other[1] < TIE * own[1]:
-            reasons.append(f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} are no better; {_advice(workload)}")
+            mine = f"this plan's are {own[0]:.2g} and {own[1]:.2g}, on average about as large"
+            reasons.append(f"{shown}: {mine}; {_advice(workload)}")
         elif other[0] <= own[0] and other[1] <= own[1]:
             reasons.append(f"{shown}: this plan's {own[0]:.2g} and {own[1]:.2g} cannot beat it; {_advice(workload)}")
         elif other[0] <= own[0] or other[1] <= own[1]:

@@ -104,7 +104,7 @@ def test_a_plan_that_beats_one_error_only_is_pointed_out() -> None:
     assert "zeros" not in said
     alone = {"independence": errors(0.2, 0.1)}
     assert verdict(errors(0.2, 0.1), alone, parse_workload("marginals:1", WIDE)) is None  # it is the release
-    assert "are no better" in str(verdict(errors(0.2, 0.1), alone, workload()))
+    assert "on average about as large" in str(verdict(errors(0.2, 0.1), alone, workload()))
 
 
 def test_a_plan_that_beats_both_is_not_warned_of_and_both_can_be_better() -> None:
@@ -117,7 +117,8 @@ def test_independent_columns_tie_win_or_lose() -> None:
     tie = verdict(own, {"independence": errors(0.05, 0.0081)}, workload())
     assert tie == (
         "on the public population, noisy columns, treated as unrelated, have largest error 0.05 and mean error 0.0081: "
-        "this plan's 0.03 and 0.01 are no better; ask for fewer or smaller marginals, or use a larger budget"
+        "this plan's are 0.03 and 0.01, on average about as large; ask for fewer or smaller marginals, or use a larger "
+        "budget"
     )
     won = verdict(own, {"independence": errors(0.02, 0.0079)}, workload())
     assert won is not None

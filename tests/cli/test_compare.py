@@ -28,7 +28,7 @@ def test_instances_are_compared_and_everything_is_written(tmp_path: Path) -> Non
     assert "left out:" in result.stderr
     text = result.stdout
     assert "tiny: 2 attributes, 2 clauses; proven bound 3" in text
-    assert "1 cases, 1 s each" in text
+    assert "1 case, 1 s each" in text
     assert "highs:aggregated" in text
     assert "…" not in text  # nothing is cut off
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES

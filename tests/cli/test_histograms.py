@@ -272,3 +272,15 @@ def test_counts_that_are_none_are_refused(tmp_path: Path, cell: str, message: st
     path.write_text(f'n,x\n3,a\n"{cell}",b\n')
     said = refuse("histogram release --counts n --epsilon 1", path, "-o", tmp_path / "h.npz")
     assert any(part in said for part in message.split("|"))
+
+
+def test_grids_are_measured_in_rounds_unless_gaussian_noise_is_predicted_to_have_less_than_half_the_error() -> None:
+    def predicted(options: str) -> tuple[bool, float]:
+        text = succeed(f"grid plan --bins 256x256 --epsilon .01 {options}")
+        return "Laplace" in text, float(text.split("all boxes: standard error ")[1].split()[0].replace(",", ""))
+
+    (usual, error), (_, pure) = predicted(""), predicted("--delta 0")
+    assert (usual, error) == (True, pure)
+    laplace, gaussian = predicted("--delta 1e-2")
+    assert not laplace
+    assert 2 * gaussian < pure

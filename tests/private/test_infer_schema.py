@@ -588,11 +588,14 @@ def test_postal_codes_are_grouped_by_leading_digits_with_and_without_leading_zer
     attribute = draft.schema.attributes[0]
     assert (attribute.kind, attribute.prefix) == (CATEGORICAL, prefix)
     assert "postal codes" in draft.columns[0].why
-    other = infer_schema(pa.table({"amount": [code + 10_000 for code in codes]})).schema.attributes[0]
-    assert other.kind is NUMERIC
+    for name_of_numbers in ("amount", "PINCP", "concep"):  # cp and cep are words of their own
+        other = infer_schema(pa.table({name_of_numbers: [code + 10_000 for code in codes]})).schema.attributes[0]
+        assert other.kind is NUMERIC
 
 
-@pytest.mark.parametrize("name", ["PLZ", "zip", "Postal Code", "billing_zip", "pincode", "code_postal"])
+@pytest.mark.parametrize(
+    "name", ["PLZ", "zip", "Postal Code", "billing_zip", "pincode", "code_postal", "CP", "home_cep"]
+)
 @pytest.mark.parametrize("form", ["int", "float", "text", "text of floats", "parquet"])
 def test_postal_codes_without_their_zeros_are_grouped_as_with_them(name: str, form: str, tmp_path: Path) -> None:
     codes = np.array([1067 + 37 * i for i in range(1500)] * 2)

@@ -182,6 +182,16 @@ def test_columns_named_as_those_of_answers_are_groups_all_the_same() -> None:
     assert set(found.question) == {"share of value by how, question"}
 
 
+def test_the_shell_keeps_the_names_of_columns(tmp_path: Path) -> None:
+    schema = dpopt.Schema(tuple(dpopt.Attribute(name, dpopt.AttributeKind.BOOLEAN) for name in ("is_ill", "PAY_0")))
+    table = pd.DataFrame({"is_ill": [True, False] * 300, "PAY_0": [True, False] * 300})
+    dpopt.release(table, schema, n0=600, epsilon=50, predict=False, out=tmp_path / "release")
+    shown = succeed("answer", tmp_path / "release", "share of is_ill by PAY_0")
+    assert "PAY_0" in shown
+    assert "PAY 0" not in shown
+    assert "standard error" in shown
+
+
 def test_a_remark_begins_behind_a_space_and_outside_quotes(tmp_path: Path) -> None:
     path = tmp_path / "questions.txt"
     path.write_text("# all\ncount where lang = C# # of C#\ncount where lang = 'D # E'\n")

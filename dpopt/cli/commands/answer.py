@@ -84,6 +84,7 @@ def _show(rows: list[dict[str, object]], title: str) -> None:
     """Print answers, a table for each question."""
     from itertools import groupby
 
+    from dpopt.answers.answer import FIGURES
     from dpopt.cli.reports.rows import print_rows
 
     console().print(title)
@@ -91,4 +92,4 @@ def _show(rows: list[dict[str, object]], title: str) -> None:
         found = list(group)
         how = sorted({str(row["how"]) for row in found})
         shown = [{name: one for name, one in row.items() if name not in {"question", "how"}} for row in found]
-        print_rows(shown, title=f"{asked} ({', '.join(how)})", most=len(shown))
+        print_rows(shown, title=f"{asked} ({', '.join(how)})", most=len(shown), declared={*shown[0]} - {*FIGURES})

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from dpopt.errors import visible
+from dpopt.errors import counted, visible
 
 if TYPE_CHECKING:
     from dpopt.algorithms.evaluation import Evaluation, Scores
@@ -336,7 +336,7 @@ def report_certified(report: Mapping[str, Any]) -> None:
         f"without any solver's word"
     )
     for by, rounds in Counter(one["proven_by"] for one in report["rounds"]).items():
-        out.print(f"{rounds:,} bounds proven by: {by}")
+        out.print(f"{counted(rounds, 'bound')} proven by: {by}")
     if found["rounds_with_a_better_record"]:
         out.print(
             f"in {found['rounds_with_a_better_record']:,} rounds a better record was found; the release stays as it is"

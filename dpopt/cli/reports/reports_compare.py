@@ -11,6 +11,7 @@ from dpopt.cli.reports.reports import console, print_table, print_whole
 from dpopt.comparison.compare import MARKS
 from dpopt.comparison.parts import shown
 from dpopt.comparison.tables import WITHIN, summary
+from dpopt.errors import counted
 
 if TYPE_CHECKING:
     from dpopt.comparison.parts import Comparison, Row
@@ -92,7 +93,7 @@ def report_comparison(comparison: Comparison) -> None:
     print_table(
         [*columns],
         [[str(said(row)) for said in columns.values()] for row in summary(comparison)],
-        title=f"{len(comparison.facts):,} cases, {comparison.limits.seconds:g} s each",
+        title=f"{counted(len(comparison.facts), 'case')}, {comparison.limits.seconds:g} s each",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,13 @@ from dpopt.cli.reports.reports import print_table
 from dpopt.errors import PlanError
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20) -> None:
-    """Print at most this number of the rows, evenly spread, without columns that are empty in all of them."""
+def print_rows(
+    rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20, declared: Collection[str] = ()
+) -> None:
+    """Print at most this number of the rows, evenly spread, without columns that are empty in all of them.
+
+    Names of columns are words, but those that a schema declared, which stay as they are.
+    """
     from dpopt.html_pages.shown import figure
 
     names = list(dict.fromkeys(name for row in rows for name in row if row[name] is not None))
@@ -20,7 +25,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]], *, title: str, most: int = 20)
     cells = [
         ["" if one is None else one[:70] if isinstance(one, str) else figure(one) for one in row] for row in values
     ]
-    print_table([name.replace("_", " ") for name in names], cells, title=title)
+    words = [name if name in declared else name.replace("_", " ") for name in names]
+    print_table(words, cells, title=title)
 
 
 def check_ending(out: Path) -> None:

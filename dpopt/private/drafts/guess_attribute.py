@@ -100,8 +100,8 @@ _BODY = re.compile(
 )
 _SPREAD, _SPREAD_OF_BODIES, _MEANS_OF_BODIES = 4.0, 10.0, (30.0, 250.0)
 _POSTAL_NAME = re.compile(
-    r"(^|[\W_]|(?<=[a-z]))(plz|postleitzahl|post(al|en)?[ _-]?(codes?|nummer|nr)|pin[ "
-    r"_-]?codes?|zips?|cep|cp|fips|insee|(code|c[oó]digo)[ _-]?postal)([\W_\d]|$|codes?)",
+    r"((^|[\W_]|(?<=[a-z]))(plz|postleitzahl|post(al|en)?[ _-]?(codes?|nummer|nr)|pin[ _-]?codes?|zips?|fips|insee|"
+    r"(code|c[oó]digo)[ _-]?postal)|(^|[\W_])(cep|cp))([\W_\d]|$|codes?)",
     re.IGNORECASE,
 )
 _POSTAL, _POSTAL_LENGTHS, _LONGEST_POSTAL = re.compile(r"([0-9]{1,9})(\.0)?"), range(4, 10), 3

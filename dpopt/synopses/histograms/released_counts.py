@@ -26,10 +26,12 @@ from dpopt.releases.plan import refuse_removed
 from dpopt.synopses.histograms.counts_plan import CountsPlan, check_confidence
 from dpopt.synopses.histograms.estimates import Estimate
 from dpopt.synopses.histograms.in_rounds import not_in_rounds, rounds_of
+from dpopt.synopses.histograms.range_workload import ALL
 from dpopt.synopses.solved import Solved
 from dpopt.synopses.synopsis import PlannedSynopsis, write_rows
 
 CONFIDENCE = 0.95
+_BOXES = 4_096  # that a verdict looks at
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,20 @@ def range_answers(
     low, high = np.maximum(unbiased - reach, 0.0), np.maximum(unbiased + reach, 0.0)
     rows = zip(values.tolist(), errors.tolist(), low.tolist(), high.tolist(), strict=True)
     return [RangeAnswer(*row, confidence) for row in rows]
+
+
+def spread_boxes(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return starts and stops of some thousand boxes, (q, D) each, that lie evenly among all boxes of a grid.
+
+    Source: Roberts (2018), multiples of powers of a generalized golden ratio: x^(k + 1) = x + 1 for k numbers a box.
+    """
+    ratio, numbers = 2.0, 2 * len(shape)
+    for _ in range(50):
+        ratio = (1.0 + ratio) ** (1.0 / (numbers + 1))
+    places = np.arange(1.0, _BOXES + 1)[:, None] * ratio ** -np.arange(1.0, numbers + 1) % 1.0
+    ends = np.sort((places.reshape(_BOXES, 2, -1) * (np.array(shape) + 1)).astype(np.int64), axis=1)
+    boxes = ends[(ends[:, 0] < ends[:, 1]).all(axis=1)]
+    return boxes[:, 0], boxes[:, 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +132,10 @@ class ReleasedCounts(PlannedSynopsis):
 
     def _error(self) -> tuple[str, float, bool]:
         which, variance = max(self.plan.predicted.items(), key=lambda one: one[1])
+        if (
+            self.plan.round_levels and self.plan.ranges == ALL
+        ):  # what is predicted is several times that if most cells are empty
+            variance = float(self._halves.variances(*spread_boxes(self.plan.cells_shape)).mean())
         return f"counts of {which}", variance**0.5, False
 
     def estimate(self, name: str | Estimate | None = None) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from dpopt.synopses.histograms.histogram import Histogram
 from dpopt.synopses.histograms.histogram_plan import plan_blocks
 from dpopt.synopses.histograms.in_rounds import next_round, rounds_of
 from dpopt.synopses.histograms.release_histogram import planned_histogram
+from dpopt.synopses.histograms.released_counts import spread_boxes
 from dpopt.synopses.release import Request
 
 Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -255,6 +256,31 @@ def test_each_round_gets_more_than_the_one_after_it_beside_the_best_budgets_of_a
         paid = sum(1 / scale**power / power for scale in scales)
         assert paid <= amount
         assert paid == pytest.approx(amount, rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(2,), (512,), (1000,), (64, 64), (20, 300), (8, 9, 10)])
+def test_the_verdict_has_the_stated_error_of_all_boxes_and_not_that_of_full_blocks(shape: tuple[int, ...]) -> None:
+    cells = np.zeros(shape, dtype=np.int64)
+    cells.flat[:: max(1, cells.size // 9)] = 3_000
+    plan = plan_grid(shape, PURE, shapes="rounds")
+    axes = tuple(
+        dpopt.Attribute(f"c{place}", dpopt.AttributeKind.NUMERIC, edges=tuple(range(side + 1)))
+        for place, side in enumerate(shape)
+    )
+    places = np.repeat(np.arange(cells.size), cells.reshape(-1))
+    rows = pd.DataFrame(dict(zip((one.name for one in axes), np.unravel_index(places, shape), strict=True)))
+    names = [one.name for one in axes]
+    found = dpopt.grid(rows, dpopt.Schema(axes), names, shapes="rounds", epsilon=1, delta=0)
+    ends = np.random.default_rng(0).integers(0, np.add(shape, 1), (40_000, 2, len(shape)))
+    ends = np.sort(ends[(ends[:, 0] != ends[:, 1]).all(axis=1)], axis=1)
+    stated = found.boxes_from(ends[:2000, 0], ends[:2000, 1])
+    which, error, _ = found._error()
+    assert which == "counts of all boxes"
+    assert error == pytest.approx(np.sqrt(np.mean([one.standard_error**2 for one in stated])), rel=0.2)
+    if cells.size > 500:
+        assert error < 0.7 * plan.predicted["all boxes"] ** 0.5
+    starts, stops = spread_boxes(shape)
+    assert ((starts >= 0) & (starts < stops) & (stops <= shape)).all()
 
 
 def test_a_named_solver_measures_what_it_can_solve() -> None:

@@ -41,6 +41,10 @@ MOST_LEVELS = 1_000
 SHAPES = ("auto", "cubes", "rectangles", "cells", ROUNDS)
 ROUND_DEPTH = 5
 """So often a round halves each block; the first round halves the whole as often as is left."""
+MOSTLY_EMPTY = 0.25
+"""Of the variance that is predicted where all blocks hold many records, rounds are taken to have this part beside Gaussian
+noise. On the eight grids of DPBench, 81 to 100 % of whose cells are empty, it was .03 to .65 at epsilon .01, .1 and 1, and
+.18 in the geometric mean."""
 WORTH_RECTANGLES = 0.8
 """Rectangles are measured where their predicted variance is below this share of that of cubes: cubes lie one in another, so
 that cells without records become exact more easily."""
@@ -94,6 +98,11 @@ class GridPlan(CountsPlan):
         for level, scale, blocks in zip(self.levels, self.scales, self.level_shapes(), strict=True):
             groups = block_of_cells(self.shape, level)
             yield GroupSums(blocks_name(level), scale, self.gaussian, groups, prod(blocks))
+
+    @property
+    def expected_error(self) -> float:
+        """The product of the mean variances of all groups of boxes; of rounds those with many empty cells."""
+        return super().expected_error * (MOSTLY_EMPTY if self.rounds else 1.0) ** len(self.predicted)
 
     def model_sizes(self) -> dict[str, ModelSize]:
         """Return kind and size of the model of a release: `least-squares`; none of one in rounds."""
