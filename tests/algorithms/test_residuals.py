@@ -471,10 +471,11 @@ def test_parts_of_ordered_columns_have_ranks_and_those_of_missing_values_none() 
     ages = Attribute("age", AttributeKind.NUMERIC, edges=tuple(range(0, 81, 10)), missing="?")
     names = {"city": "abcde", "sex": "fm", "smoker": "yn"}
     others = [Attribute(name, AttributeKind.CATEGORICAL, values=tuple(values)) for name, values in names.items()]
+    others.append(Attribute("answered", AttributeKind.NUMERIC, edges=(0, 1), missing="?"))
     asked = parse_workload("marginals:2", schema := Schema((ages, *others)))
     plan = make_measured_plan(replace(request(1.0), size=800), asked)
     known = Known(Job(plan, schema, asked, {}, {}), plan)
-    assert known.ranked(np.array([*np.arange(8) // 3, 3, *range(4), 3, 0, 1, 0, 1])).tolist() == [3, 0, 2, 2]
+    assert known.ranked(np.array([*np.arange(8) // 3, 3, *range(4), 3, 0, 1, 0, 1, 0, 1])).tolist() == [3, 0, 2, 2, 2]
 
 
 def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() -> None:
