@@ -481,7 +481,7 @@ def test_parts_of_ordered_columns_have_ranks_and_those_of_missing_values_none() 
 def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() -> None:
     """Records' pairs are .1 and more from independence: one measured pair keeps that, and of the others what distances say.
 
-    Triples lose what their pairs lose, and no more. Where distances are as far as the records, or were not measured,
+    Triples lose what their pairs lose, and no more. A pair whose coarse table was measured keeps all, too. Where distances are as far as the records, or were not measured,
     nothing is lost.
     """
     plan = make_measured_plan(request(1e6), asked := workload())
@@ -501,6 +501,10 @@ def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() ->
     assert parts[1] < 0.3
     far, scaled = (np.add.reduceat(np.abs(each), known.sets.starts[:-1])[pairs[1:]] / 2 for each in (before, after))
     assert far @ scaled == pytest.approx(far @ known.expected_distances[pairs[1:]])
+    known.coarse = np.zeros(0), np.where(np.arange(pairs.size) == 1, 1.0, np.inf)
+    kept = np.add.reduceat(residuals_of(known.sets, known._within_limits(apart)) ** 2, known.sets.starts[:-1]) ** 0.5
+    assert (kept[pairs] / lengths[0][pairs] > 0.99).tolist() == (np.arange(pairs.size) < 2).tolist()
+    known.coarse = None
     known.expected_distances[pairs] = 1.0
     np.testing.assert_allclose(known._within_limits(apart), apart, atol=1e-12)
 
