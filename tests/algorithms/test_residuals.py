@@ -481,8 +481,8 @@ def test_parts_of_ordered_columns_have_ranks_and_those_of_missing_values_none() 
 def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() -> None:
     """Records' pairs are .1 and more from independence: one measured pair keeps that, and of the others what distances say.
 
-    Triples lose what their pairs lose, and no more. A pair whose coarse table was measured keeps all, too. Where distances are as far as the records, or were not measured,
-    nothing is lost.
+    Triples lose what their pairs lose, and no more. A pair whose coarse table was measured keeps all, too. Where distances are
+    as far as the records, or were not measured, nothing is lost.
     """
     plan = make_measured_plan(request(1e6), asked := workload())
     known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
