@@ -94,10 +94,10 @@ def test_a_single_code_is_a_part_only_with_a_large_share(shares: list[float], ex
 def test_without_noise_predictions_have_the_coarse_table_and_the_margins(
     ranked: tuple[int, int], uneven: bool, most: float
 ) -> None:
-    truth = trend(0.8).reshape(SIZES)
-    if uneven:
-        truth = truth * np.outer(np.linspace(1.8, 0.2, 9), np.linspace(0.1, 1.9, 7))
-    predicted, truth = (np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()).ravel(), truth.ravel()
+    masses = np.outer(np.linspace(1.8, 0.2, 9), np.linspace(0.1, 1.9, 7)) if uneven else np.ones(SIZES)
+    truth = trend(0.8) * masses.ravel()
+    rows, columns = (truth.reshape(SIZES).sum(axis=axis) for axis in (1, 0))
+    predicted = np.outer(rows, columns).ravel() / truth.sum()
     deviations = residuals_of(PAIR, truth) - residuals_of(PAIR, predicted)
     found = predictions(PAIR, PARTS, deviations, 1e-3, predicted, ranked)
     np.testing.assert_allclose(coarse(found), coarse(truth), rtol=0.01)
@@ -185,7 +185,7 @@ def test_deviations_of_coarse_cells_have_the_stated_precisions(fine: float, few:
     tables = MarginalSet(coarser(pairs.domains, parts), pairs.attributes)
     noise = residuals_of(pairs, generator.normal(0, fine if np.isfinite(fine) else 0.0, even.size))
     own = residuals_of(tables, generator.normal(0, few if np.isfinite(few) else 0.0, 16 * number))
-    own += residuals_of(tables, np.bincount(coarse_cells(pairs, tables, parts), even))
+    own += residuals_of(tables, np.bincount(coarse_cells(pairs, tables, parts), even).astype(float))
     variances, measured = np.full(number, fine**2), (own, np.full(number, few**2))
     *_, apart, precision = _coarse_deviations(pairs, parts, noise, variances, even, measured)
     np.testing.assert_allclose(apart.reshape(number, 16).var(axis=0), 1 / precision[:16], rtol=0.1)
