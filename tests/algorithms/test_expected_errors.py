@@ -21,6 +21,7 @@ from dpopt.algorithms.measured.expected import (
     likely_largest,
     predict_residuals,
 )
+from dpopt.algorithms.measured.known import Known
 from dpopt.algorithms.measured.plan import MeasuredPlan
 from dpopt.algorithms.measured.stages import sets_of
 from dpopt.algorithms.options import PlanRequest, Projection
@@ -91,7 +92,26 @@ def test_the_formula_agrees_with_a_played_run(rho: float, tmp_path: Path) -> Non
     found = made.statement["accuracy"]["expected"]
     assert found["low"] < found["mean_error"] < found["high"]
     assert 0.7 * found["mean_error"] < measured < 1.9 * found["mean_error"]
+    assert found["distance"] == pytest.approx(found["mean_error"] * len(asked) / len(asked.marginals) / 2, rel=1e-4)
     assert found["low"] / FOUND[0] == pytest.approx(found["high"] / FOUND[2], rel=1e-4)
+
+
+def test_unmeasured_sets_are_off_by_expected_distances_and_the_largest_error_lies_between() -> None:
+    """Single columns alone are measured; of even cells a distance of d is a scale of 2 pi d^2 / cells (EE-3)."""
+    asked = parse_workload("marginals:3", SCHEMA)
+    plan = plan_for(0.01, asked)
+    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
+    cells, single = known.sets.cells(), known.sets.widths() == 1
+    known.counts, known.precision[single] = np.repeat(ROWS / cells, cells), 30.0**-2
+    known.likely_scales[single], known.expected_distances[~single] = 1e6, 0.05
+    parts, scales = MarginalParts.of(known.marginals), np.where(single, 1e6, 2 * np.pi * 0.05**2 / cells)
+    every, measured = (
+        parts.expected(known.counts, one, known.precision, ROWS) for one in (scales, known.likely_scales)
+    )
+    found = module.expected_errors(known)
+    assert found["mean_error"] == pytest.approx(FOUND[1] * every.mean_error, rel=1e-4)
+    assert found["max_error"] == pytest.approx(FOUND[1] * np.sqrt(every.max_error * measured.max_error), rel=1e-4)
+    assert every.max_error > 2 * measured.max_error
 
 
 def test_deviations_are_those_of_the_posterior_set_by_set() -> None:

@@ -27,6 +27,7 @@ from dpopt.inference.interactions import (
     distance_likelihoods,
     likely_distances,
     onto_simplices,
+    predicted_counts,
     scales_at_distances,
     shrunken_counts,
 )
@@ -200,6 +201,20 @@ def test_noise_of_a_prediction_is_no_distance_of_its_set() -> None:
     far, near = np.exp(likely @ np.log(2000 * DISTANCES))
     assert 300 < far < 450
     assert near < 100
+
+
+def test_noise_of_single_columns_moves_pairs_as_far_as_is_stated() -> None:
+    """400 draws of noise of 30 records in each direction: mean distances within a tenth (four standard errors)."""
+    plan, generator = make_measured_plan(request(1.0), asked := workload()), np.random.default_rng(3)
+    known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
+    known.counts, known.precision[:] = np.repeat(ROWS / known.sets.cells(), known.sets.cells()), 30.0**-2
+    ones, pairs = (known.sets.take(known.of_order(order)) for order in (1, 2))
+    counts = known.counts[: ones.number_of_cells]
+    predicted = predicted_counts(pairs, ones, counts, ROWS)
+    noisy = [counts + residuals_of(ones, generator.normal(0, 30, counts.size)) for _ in range(400)]
+    apart = [np.abs(predicted_counts(pairs, ones, one, ROWS) - predicted) for one in noisy]
+    stated = known._noise_of_independence(pairs, predicted)
+    np.testing.assert_allclose(np.add.reduceat(np.mean(apart, axis=0), pairs.starts[:-1]), stated, rtol=0.1)
 
 
 def test_a_typical_variance_is_that_of_cells_at_the_expected_distance() -> None:
@@ -471,17 +486,18 @@ def test_parts_of_ordered_columns_have_ranks_and_those_of_missing_values_none() 
     ages = Attribute("age", AttributeKind.NUMERIC, edges=tuple(range(0, 81, 10)), missing="?")
     names = {"city": "abcde", "sex": "fm", "smoker": "yn"}
     others = [Attribute(name, AttributeKind.CATEGORICAL, values=tuple(values)) for name, values in names.items()]
+    others.append(Attribute("answered", AttributeKind.NUMERIC, edges=(0, 1), missing="?"))
     asked = parse_workload("marginals:2", schema := Schema((ages, *others)))
     plan = make_measured_plan(replace(request(1.0), size=800), asked)
     known = Known(Job(plan, schema, asked, {}, {}), plan)
-    assert known.ranked(np.array([*np.arange(8) // 3, 3, *range(4), 3, 0, 1, 0, 1])).tolist() == [3, 0, 2, 2]
+    assert known.ranked(np.array([*np.arange(8) // 3, 3, *range(4), 3, 0, 1, 0, 1, 0, 1])).tolist() == [3, 0, 2, 2, 2]
 
 
 def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() -> None:
     """Records' pairs are .1 and more from independence: one measured pair keeps that, and of the others what distances say.
 
-    Triples lose what their pairs lose, and no more. Where distances are as far as the records, or were not measured,
-    nothing is lost.
+    Triples lose what their pairs lose, and no more. A pair whose coarse table was measured keeps all, too. Where distances are
+    as far as the records, or were not measured, nothing is lost.
     """
     plan = make_measured_plan(request(1e6), asked := workload())
     known = Known(Job(plan, SCHEMA, asked, {}, {}), plan)
@@ -500,6 +516,10 @@ def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() ->
     assert parts[1] < 0.3
     far, scaled = (np.add.reduceat(np.abs(each), known.sets.starts[:-1])[pairs[1:]] / 2 for each in (before, after))
     assert far @ scaled == pytest.approx(far @ known.expected_distances[pairs[1:]])
+    known.coarse = np.zeros(0), np.where(np.arange(pairs.size) == 1, 1.0, np.inf)
+    kept = np.add.reduceat(residuals_of(known.sets, known._within_limits(apart)) ** 2, known.sets.starts[:-1]) ** 0.5
+    assert (kept[pairs] / lengths[0][pairs] > 0.99).tolist() == (np.arange(pairs.size) < 2).tolist()
+    known.coarse = None
     known.expected_distances[pairs] = 1.0
     np.testing.assert_allclose(known._within_limits(apart), apart, atol=1e-12)
 
@@ -711,6 +731,20 @@ def test_trends_of_large_pairs_are_measured_coarsely_and_read_again(
     replay(tmp_path / "out", tmp_path / "again")
     for path in (tmp_path / "out").iterdir():
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+
+
+def test_coarse_tables_are_measured_without_parts_of_a_single_rare_code() -> None:
+    """Of two codes with a quarter of the records each both are parts in four, but not in what is measured."""
+    schema, table = trending_table()
+    asked, budget = parse_workload("marginals:2", schema), Budget(0.3, 1e-9, None, Accountant.ZCDP)
+    plan = make_measured_plan(PlanRequest(len(table), ADD_REMOVE, budget, Projection()), asked)
+    known = Known(Job(plan, schema, asked, {}, {}), plan)
+    known.counts[: 6 * 12] = np.tile(len(table) * np.array([0.25, 0.25, *[0.05] * 10]), 6)
+    assert plan.coarse_stage is not None
+    parts = known.choice(plan.coarse_stage)[1]
+    assert parts is not None
+    assert np.bincount(parts[:12]).tolist() == [2, 10]
+    assert np.bincount(known._parts()[:12]).tolist() == [1, 1, 5, 5]
 
 
 def test_coarse_tables_have_a_stage_where_public_values_say_that_they_are_worth_it() -> None:

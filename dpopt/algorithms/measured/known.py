@@ -313,7 +313,7 @@ class Known:
         last = domains.codes[domains.starts + domains.counts - 1]
         missing = np.array([-1 if one.missing is None else one.missing_code for one in attributes])
         ordered = np.array([bool(one.ordered) for one in attributes])
-        ranked = np.where(ordered, numbers - (last == missing), np.where(numbers == 2, 2, 0))
+        ranked = np.where(numbers == 2, 2, np.where(ordered, numbers - (last == missing), 0))
         return np.where(ranked > 1, ranked, 0)
 
     def problem(self) -> Suggested:

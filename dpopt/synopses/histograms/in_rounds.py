@@ -40,6 +40,7 @@ def budgets_of_rounds(budgets: LevelBudgets, program: LevelProgram) -> LevelBudg
     """Return the amounts of rounds for the best ones of their levels, and what they predict where all blocks are divided."""
     places = np.cumsum(budgets.amounts > 0)  # single cells first, which are measured last
     amounts = budgets.amounts * EARLIER**places
+    amounts[0] = max(amounts[0], amounts[1:].sum() * program.least / (1 - program.least))
     amounts = freeze(amounts * (program.amount / amounts.sum()))
     return replace(budgets, amounts=amounts, variances=freeze(program.variances(amounts)), gap=None)
 

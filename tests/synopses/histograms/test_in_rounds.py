@@ -283,7 +283,17 @@ def test_the_verdict_has_the_stated_error_of_all_boxes_and_not_that_of_full_bloc
     assert ((starts >= 0) & (starts < stops) & (stops <= shape)).all()
 
 
+def test_single_bins_of_rounds_get_their_least_share() -> None:
+    """Seventeen rounds, each with 1.2 times the one after it, would leave single bins .9 % of this budget."""
+    epsilons = 1 / np.array(plan_blocks(2**16, replace(PURE, epsilon=1_000.0), rounds=True).scales)
+    assert epsilons.size > 16
+    assert epsilons[0] == pytest.approx(0.02 * epsilons.sum())
+    np.testing.assert_allclose(epsilons[3:] / epsilons[2:-1], 1.2, rtol=1e-6)
+
+
 def test_a_named_solver_measures_what_it_can_solve() -> None:
+    with pytest.raises(PlanError, match="rounds have no solver"):
+        plan_grid((64, 64), Budget(None, 1e-9, 0.5, Accountant.ZCDP), shapes="rounds", solver="clarabel")
     by_solver = dpopt.histogram(pd.DataFrame({"n": SPARSE}), counts="n", epsilon=0.5, delta=0, solver="closed-form")
     assert not by_solver.plan.round_levels
     assert released(SPARSE, "auto", epsilon=0.5, delta=0).plan.round_levels

@@ -175,6 +175,8 @@ def plan_grid(
     check_shape(shape)
     if shapes not in SHAPES:
         raise PlanError(f"found the shapes {shapes!r}; expected one of {', '.join(SHAPES)}")
+    if shapes == ROUNDS and solver is not None:
+        raise PlanError("rounds have no solver: leave it out, or measure other shapes")
     noise, workload = LevelNoise(budget, relation), BoxWorkload.parse(ranges, shape)
     if shapes == "auto" and len(shape) == 2 and not (modelled or is_gaussian(budget)):
         in_rounds = _spread(workload, ROUNDS, noise, None)[1]
