@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import dpopt
 from dpopt.accounting.accountants import Accountant
 from dpopt.accounting.budget import Budget
 from dpopt.accounting.relations import NeighbouringRelation
@@ -42,6 +44,7 @@ from dpopt.queries.workloads.workload import Workload, parse_workload
 from dpopt.releases.job import Job
 from dpopt.schema import Rule, implies, literal
 from dpopt.schema.schema import Attribute, AttributeKind, Schema
+from dpopt.transcript.journal import MemoryJournal
 from tests.algorithms.small_runs import ADD_REMOVE, REPLACE
 from tests.noises import fix_draws
 from tests.queries.test_residuals import sets_of
@@ -161,6 +164,21 @@ def test_records_are_fitted_as_the_plan_says(tmp_path: Path, fit: dict[str, Any]
         None if "smoothing" not in fit and "column_generation" not in fit else fit.get("smoothing", 0.0)
     )
     assert error(released(1.0, tmp_path / "out", **fit)) < 0.03
+
+
+@pytest.mark.parametrize(("rows", "records"), [(9_999, 20_000), (10_000, 10_000), (25_001, 25_001), (50_001, 20_000)])
+def test_as_many_records_are_fitted_as_rows_are_written_and_each_is_one(rows: int, records: int) -> None:
+    table = pd.DataFrame(codes(), columns=list("abcd")).astype(str)
+    how: dict[str, Any] = {"epsilon": 4.0, "delta": 1e-6, "n0": ROWS, "rows": rows, "predict": False}
+    release = dpopt.release(table, SCHEMA, "marginals:2", algorithm="projection", measure="residuals", **how)
+    assert release.records.multiplicity.sum() == records
+    assert len(release.to_pandas()) == rows
+    if records == rows:
+        assert isinstance(release.transcript, MemoryJournal)
+        entries = [entry for entry in release.transcript.entries if entry.get("kind") == "rows"]
+        assert sum(sum(entry["multiplicity"]) for entry in entries) < 50  # they keep single columns
+    shares = [one.value_counts(normalize=True) for one in (release.to_pandas()["a"], table["a"])]
+    assert (shares[0] - shares[1]).abs().max() < 0.02
 
 
 @pytest.mark.parametrize("replaced", [False, True])

@@ -34,6 +34,9 @@ from dpopt.threads import side_by_side
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.released import NoisyAnswers
 
+AS_MANY = range(10_000, 50_001)
+"""Where so many rows are written, as many records are fitted: each is a row, but for a few that keep single columns."""
+
 
 def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter) -> Outcome:
     """Measure stage by stage, and fit records to the measurements, which is post-processing."""
@@ -156,7 +159,8 @@ def _fitted(
     if chosen.smoothing is not None:
         return fitter.finish(replace(suggested[0], kept=kept), on_step=walk.progress.step)
     steps = 3 * chosen.sweeps + 2 * (chosen.snapshots - 1)
-    plain = min(PLAIN_RECORDS, 4 * chosen.records, most_records(len(known.job.schema)))
+    usual = rows if (rows := known.job.rows or 0) in AS_MANY else PLAIN_RECORDS
+    plain = min(usual, 4 * chosen.records * usual // PLAIN_RECORDS, most_records(len(known.job.schema)))
     caller, ended, done = get_ident(), Event(), list[int]()
 
     def show(progress: FitProgress) -> None:
