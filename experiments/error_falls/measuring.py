@@ -92,5 +92,5 @@ def group_means(real: Shares, made: Shares) -> float:
     held = groups > 0
     own = real[held] @ codes / groups[held]
     guessed = np.where(ours[held] > 0, made[held] @ codes / np.maximum(ours[held], 1e-12), made.sum(axis=0) @ codes)
-    deviation = np.sqrt(max(square - mean**2, 0.0))
+    deviation = np.sqrt(max(square - mean**2, 0.0)) if np.count_nonzero(real.sum(axis=0)) > 1 else 0.0
     return float(np.sqrt(groups[held] @ (guessed - own) ** 2) / deviation) if deviation > 0 else 0.0
