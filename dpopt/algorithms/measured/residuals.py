@@ -34,8 +34,9 @@ from dpopt.threads import side_by_side
 from dpopt.transcript.journal import Entry
 from dpopt.transcript.released import NoisyAnswers
 
-AS_MANY = range(10_000, 50_001)
-"""Where so many rows are written, as many records are fitted: each is a row, but for a few that keep single columns."""
+AS_MANY = range(10_000, 30_001)
+"""Where so many rows are written, as many records are fitted: each is a row, but for a few that keep single columns. Of more
+rows most are whole copies of fewer records, and the search for the rest is quicker than a larger fit."""
 
 
 def play_residuals(job: Job, walk: Walk[MeasuringCurator], fitter: RecordFitter) -> Outcome:
