@@ -32,8 +32,8 @@ SURE = 0.5
 the records that would be worth a division."""
 
 EARLIER = 1.2
-"""A round gets this many times as much, beside the one after it, as the best budgets where all blocks are divided give: of few
-records most blocks are measured for the last time before the last round, and by what the first ones say."""
+"""A round gets this many times as much, beside the one after it, as the best budgets where all blocks are divided give: most
+blocks that hold few records are measured for the last time before the last round."""
 
 
 def budgets_of_rounds(budgets: LevelBudgets, program: LevelProgram) -> LevelBudgets:

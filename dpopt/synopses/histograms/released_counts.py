@@ -65,14 +65,10 @@ def range_answers(
 
 
 def spread_boxes(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return starts and stops of some thousand boxes, (q, D) each, that lie evenly among all boxes of a grid.
+    """Return starts and stops of some thousand boxes, (q, D) each, that lie evenly among all boxes of a grid (Sobol')."""
+    from scipy.stats import qmc  # takes long to load
 
-    Source: Roberts (2018), multiples of powers of a generalized golden ratio: x^(k + 1) = x + 1 for k numbers a box.
-    """
-    ratio, numbers = 2.0, 2 * len(shape)
-    for _ in range(50):
-        ratio = (1.0 + ratio) ** (1.0 / (numbers + 1))
-    places = np.arange(1.0, _BOXES + 1)[:, None] * ratio ** -np.arange(1.0, numbers + 1) % 1.0
+    places = qmc.Sobol(2 * len(shape), scramble=False).random(_BOXES)
     ends = np.sort((places.reshape(_BOXES, 2, -1) * (np.array(shape) + 1)).astype(np.int64), axis=1)
     boxes = ends[(ends[:, 0] < ends[:, 1]).all(axis=1)]
     return boxes[:, 0], boxes[:, 1]
@@ -134,7 +130,7 @@ class ReleasedCounts(PlannedSynopsis):
         which, variance = max(self.plan.predicted.items(), key=lambda one: one[1])
         if (
             self.plan.round_levels and self.plan.ranges == ALL
-        ):  # what is predicted is several times that if most cells are empty
+        ):  # the prediction is a bound, far above where cells are empty
             variance = float(self._halves.variances(*spread_boxes(self.plan.cells_shape)).mean())
         return f"counts of {which}", variance**0.5, False
 
