@@ -56,6 +56,7 @@ def released_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
         earlier = SizeMeasurement.of(job.plan.budget).deviation if job.plan.budget.earlier else 0.0
         error = column_error(measured, rows, job.schema.sizes, earlier)
         found["one_way"] = {"columns": known, "all_columns": int(told.sum()), "share_error": error}
+        found["one_way"] |= {"mean_errors": means} if (means := mean_errors(measured, rows, job.schema)) else {}
     if measured is not None and pairs and len(both := measured.known(2)):
         error = math.sqrt(2 / math.pi) * float(np.median(measured.deviations(both)))
         found["two_way"] |= {"pairs": len(both), "count_error": error}
@@ -103,6 +104,41 @@ def column_error(
     return float(np.maximum(off, beyond * noise / size).max())
 
 
+def mean_errors(measured: MeasuredResiduals, rows: RecordAnswers | None, schema: Schema) -> dict[str, float]:
+    """Return how far the mean of each measured column of numbers can be off, in standard deviations of the column.
+
+    The distance of the rows' mean from the measured one, or what the noise of that stays within with probability 95 %,
+    whichever is larger. Numbers stand at the representatives of their bins; shares are those of the rows, if there are any.
+    """
+    columns, found = measured.known(1), {}
+    places, cells = _places(measured, columns)
+    seen = np.split(measured.estimates[cells] / measured.size, columns.starts[1:-1])
+    shares = None if rows is None else np.split(rows.on(columns, schema.sizes), columns.starts[1:-1])
+    beyond = float(ndtri(1 - MISSED / 2)) if measured.gaussian else -math.log(MISSED) / math.sqrt(2)
+    for number, attribute in enumerate(columns.attributes[:, 0].tolist()):
+        if schema.attributes[attribute].kind is AttributeKind.NUMERIC:
+            share = np.maximum(seen[number] + 1 / seen[number].size, 0.0) if shares is None else shares[number]
+            centred, told, spread = _centred(measured.domains, schema, attribute, share)
+            slopes = np.where(told, centred, 0.0) / max(float(share[told].sum()), 1e-300)
+            noise = math.sqrt(measured.variances[places[number]]) / measured.size
+            moved = abs(float(slopes @ (share - share.mean() - seen[number])))
+            if spread:
+                off = max(moved, beyond * noise * float(np.linalg.norm(slopes - slopes.mean())))
+                found[schema.attributes[attribute].measured] = float(f"{off / spread:.6g}")
+    return found
+
+
+def _centred(
+    domains: Domains, schema: Schema, attribute: int, share: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], float]:
+    """Return numbers less their mean, which codes are numbers, and their standard deviation; shares are those of all codes."""
+    numbers = np.append(schema.attributes[attribute].representatives, np.nan)[domains.codes_of(attribute)]
+    told = ~np.isnan(numbers)  # a missing value has the last code
+    own = share[told] / max(float(share[told].sum()), 1e-300)
+    centred = numbers - own @ numbers[told]
+    return centred, told, math.sqrt(float(own @ centred[told] ** 2))
+
+
 def rows_for_means(measured: MeasuredResiduals, rows: RecordAnswers, schema: Schema) -> dict[str, float]:
     """Return for each column of numbers in measured pairs how many rows a group needs for a mean of it.
 
@@ -115,13 +151,11 @@ def rows_for_means(measured: MeasuredResiduals, rows: RecordAnswers, schema: Sch
     shares, found = _columns(rows, domains, schema.sizes), {}
     for attribute in np.unique(pairs.attributes[:, :2]).tolist():
         if (own := schema.attributes[attribute]).kind is AttributeKind.NUMERIC:
-            codes, start = domains.codes_of(attribute), domains.starts[attribute]
-            numbers = np.append(own.representatives, np.nan)[codes]  # a missing value has the last code
-            told = ~np.isnan(numbers)
-            share = shares[start : start + codes.size][told]
-            centred = numbers[told] - share @ numbers[told] / max(float(share.sum()), 1e-300)
-            if spread := math.sqrt(float(share @ centred**2)):
-                found[own.measured] = float(f"{noise * float(np.linalg.norm(centred)) / (FAR * spread):.6g}")
+            start = domains.starts[attribute]
+            share = shares[start : start + domains.codes_of(attribute).size]
+            centred, told, spread = _centred(domains, schema, attribute, share)
+            if spread:
+                found[own.measured] = float(f"{noise * float(np.linalg.norm(centred[told])) / (FAR * spread):.6g}")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any
@@ -16,6 +16,8 @@ LITTLE = 0.5
 """Part of the error of unrelated columns above which rows keep little dependence: about half or less, on public tables."""
 FEW = 3
 """If at most one of this many pairs was measured, relationships between many columns can be missing."""
+FAR_MEAN = 0.1
+"""A mean of all rows is of no use if it can be off by more of its column's standard deviation."""
 FEW_GROUPS = 4
 """A column's means are of no use within groups if they need groups so large that fewer than this many exist."""
 MOST_NAMED = 3
@@ -61,6 +63,7 @@ def verdict_of(statement: Mapping[str, Any]) -> Note:
     error, lost = 0.0 if single is None else single["share_error"], _lost(pairs)
     good = [] if single is None or error > UNUSABLE else [_of_columns(single)]
     bad = [f"shares of single columns, which can be off by {points(min(error, 1.0))}"] if error > UNUSABLE else []
+    bad += _of_means({} if single is None else single.get("mean_errors", {}))
     bad += [f"relationships between columns, {lost}"] if lost else []
     if pairs["pairs"] and not lost:
         error = pairs.get("release", pairs["count_error"]) / size
@@ -106,6 +109,18 @@ def _of_columns(single: Mapping[str, Any]) -> str:
     return f"Shares of single columns{_of(single, 'columns')}: within {points(single['share_error'])}"
 
 
+def _of_means(errors: Mapping[str, float]) -> Iterator[str]:
+    """Yield the columns whose means over all rows can be far off, the worst first."""
+    if far := sorted((name for name, error in errors.items() if error > FAR_MEAN), key=lambda one: -errors[one]):
+        yield f"means over all rows of {_named(far)}"
+
+
+def _named(columns: Sequence[str]) -> str:
+    more = len(columns) - MOST_NAMED
+    others = f" and {more:,} other{'s' * (more > 1)}" if more > 0 else ""
+    return ", ".join(map(repr, columns[:MOST_NAMED])) + others
+
+
 def _lost(found: Mapping[str, Any]) -> str:
     """Return why no relationship between columns should be used; empty if some can be, or if there are none."""
     if not found["pairs"]:
@@ -125,10 +140,7 @@ def _of_groups(found: Mapping[str, Any], size: int) -> Iterator[str]:
     yield "percentages within groups" if least >= size else f"figures for groups below {rounded(least)} rows"
     never = [name for name, rows in sorted(means.items(), key=lambda one: -one[1]) if rows >= size / FEW_GROUPS]
     if never and least < size:
-        named = ", ".join(map(repr, never[:MOST_NAMED])) + (
-            f" and {len(never) - MOST_NAMED:,} others" * (len(never) > MOST_NAMED)
-        )
-        yield "means within groups" if len(never) == len(means) else f"means of {named} within groups"
+        yield "means within groups" if len(never) == len(means) else f"means of {_named(never)} within groups"
     more = max((rows for rows in means.values() if rows < size / FEW_GROUPS), default=0.0)
     if more > least:
         yield f"{'other ' if never else ''}means within groups below {rounded(more)} rows"
