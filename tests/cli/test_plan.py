@@ -245,7 +245,7 @@ def test_several_epsilons_are_a_table_and_a_picture(public: list[object], tmp_pa
     assert rows[0]["like_a_sample_of"] >= 500  # a tenth of the records
     assert rows[1]["found_of_100"] > 50 > rows[0]["found_of_100"]
     assert " ".join(recommended["because"].split()) in " ".join(text.split())
-    assert "errors predicted for projection" in text
+    assert "errors predicted for projection of 53 counts, on public data" in text
     assert "<svg" in (tmp_path / "errors.svg").read_text(encoding="utf-8")
     assert "ends with .svg, .png or .pdf" in refuse("plan", *asked, "-o", tmp_path / "errors.json")
     for unclear in ("many", "0,5"):  # a decimal comma

@@ -212,12 +212,12 @@ def _compare_epsilons(plans: Sequence[Planned], out: Path | None, *, as_json: bo
     if as_json:
         print_json({"epsilons": rows, "recommended": {"epsilon": chosen, "because": because}})
     else:
-        _report_epsilons(rows)
+        _report_epsilons(rows, len(plans[0].request.workload))
         typer.echo(f"recommended: {because}")
 
 
-def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print predicted errors against epsilon, with bars, the protection of each, and the best trivial baseline."""
+def _report_epsilons(rows: Sequence[Mapping[str, Any]], queries: int) -> None:
+    """Print the predicted errors of some queries against epsilon, with bars, the protection, and the best trivial baseline."""
     largest = max(row["mean_error"] or 0.0 for row in rows) or 1.0
     shown = []
     for row in rows:
@@ -240,7 +240,7 @@ def _report_epsilons(rows: Sequence[Mapping[str, Any]]) -> None:
     print_table(
         ("epsilon", "mean error", "", "like a sample of", "largest", "best baseline", "found of 100"),
         shown,
-        title=f"errors predicted for {chosen}, on public data",
+        title=f"errors predicted for {chosen} of {queries:,} counts, on public data",
     )
     typer.echo(
         "like a sample of: the size of a random sample with the same mean error\n"
