@@ -228,9 +228,20 @@ class Known:
         self.expected_distances[places] = likely @ DISTANCES
         values = np.array(self.prior.variances)
         values[places] = NOTHING
-        if says_something(noisy / UNIT, scale / UNIT, own):
+        if says_something(noisy / UNIT, scale / UNIT, own) or self._coarse_tables_say(order, predicted):
             values[places] = typical_variances(likely, sets, predicted, size)[:, None]
         self.prior = ResidualPrior(values, self.prior.chances)
+
+    def _coarse_tables_say(self, order: int, predicted: NDArray[np.float64]) -> bool:
+        """Return whether coarse tables moved a cell of some pair by a record: noise alone seldom does (`DOUBTS`)."""
+        if order != 2 or self.coarse is None:
+            return False
+        return bool(np.abs(predicted - self._independent(self.sets.take(self.of_order(2)))).max() > 1)
+
+    def _independent(self, pairs: MarginalSet) -> NDArray[np.float64]:
+        """Return the counts of pairs, (cells,), if their columns were independent."""
+        ones = self.of_order(1)
+        return predicted_counts(pairs, self.sets.take(ones), self.counts[self._cells(ones)], self.plan.size)
 
     def _noise_of_independence(self, sets: MarginalSet, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return by how much noise of one-way marginals moves the counts of sets, (S,): the mean L1 distance, in records."""
@@ -390,9 +401,8 @@ class Known:
 
     def _coarse_scales(self) -> NDArray[np.float64]:
         """Return the scale t of what coarse tables say of each pair beyond independence, (pairs,)."""
-        ones, (pairs, predicted), tables = self.of_order(1), self.predicted(2), self.coarse_tables()
-        independent = predicted_counts(pairs, self.sets.take(ones), self.counts[self._cells(ones)], self.plan.size)
-        before = self.added_up(independent)
+        (pairs, predicted), tables = self.predicted(2), self.coarse_tables()
+        before = self.added_up(self._independent(pairs))
         apart = np.add.reduceat(np.abs(self.added_up(predicted) - before), tables.starts[:-1]) / (2 * self.plan.size)
         return scales_at_distances(tables, before, self.plan.size)[:, -1] * apart**2
 
