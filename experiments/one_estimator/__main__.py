@@ -15,6 +15,7 @@ from typing import Any
 from dpopt.algorithms.registry import OPTIONS
 from dpopt.errors import DpoptError
 from experiments.experiment import present
+from experiments.labels import MEASURED
 from experiments.machine import describe_circumstances
 from experiments.one_estimator.measuring import beside, errors, real_accuracy
 from experiments.one_estimator.methods import OWN, PAIRS, Method, Task, method
@@ -64,7 +65,7 @@ def measure(options: argparse.Namespace, known: list[Result], file: Path) -> Non
             labels = {"table": table, "kind": kind, "epsilon": epsilon, "run": run, "method": name}
             if _is_known(labels, known) or (name == PAIRS and kind.endswith("2")):  # those are `projection`
                 continue
-            result = {**labels, **_one(labels, one, predict=options.predict and name in OPTIONS)}
+            result = {**labels, **_one(labels, one, predict=options.predict and name in {*OPTIONS, *MEASURED})}
             known.append(result)
             with file.open("a", encoding="utf-8") as opened:
                 opened.write(json.dumps(result) + "\n")
