@@ -19,7 +19,7 @@ from dpopt.algorithms.measured.algorithm import MeasuredAlgorithm
 from dpopt.algorithms.measured.known import Known, normals
 from dpopt.algorithms.measured.plan import FitPlan, MeasuredPlan
 from dpopt.algorithms.measured.residuals import read_factors
-from dpopt.algorithms.measured.stages import MOST_BOUND, bound_for, factors_of, typical_variances
+from dpopt.algorithms.measured.stages import MOST_BOUND, NOTHING, bound_for, factors_of, typical_variances
 from dpopt.algorithms.options import COUNTS, RESIDUALS, SELECTED, PlanRequest, Projection
 from dpopt.algorithms.replay import replay
 from dpopt.algorithms.run_release import run_release
@@ -509,6 +509,28 @@ def test_parts_of_ordered_columns_have_ranks_and_those_of_missing_values_none() 
     plan = make_measured_plan(replace(request(1.0), size=800), asked)
     known = Known(Job(plan, schema, asked, {}, {}), plan)
     assert known.ranked(np.array([*np.arange(8) // 3, 3, *range(4), 3, 0, 1, 0, 1, 0, 1])).tolist() == [3, 0, 2, 2, 2]
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_pairs_are_worth_measuring_where_coarse_tables_show_dependence(dependent: bool) -> None:
+    """Distances from what coarse tables predict are hidden by their noise; the coarse table is measured well."""
+    values = tuple(map(str, range(8)))
+    schema = Schema(tuple(Attribute(name, AttributeKind.CATEGORICAL, values, ordered=True) for name in "ab"))
+    plan = make_measured_plan(request(1.0), asked := parse_workload("marginals:2", schema))
+    known = Known(Job(plan, schema, asked, {}, {}), plan)
+    first = np.repeat(np.arange(8), plan.size // 8)
+    second = first if dependent else np.tile(np.arange(8), plan.size // 8)
+    shares = known.shares_of(np.stack((first, second), axis=1).astype(np.int32))
+    ones = int(known.sets.starts[2])
+    known.counts[:ones], known.precision[:2], known.parts = (
+        plan.size * shares[:ones],
+        1.0,
+        np.tile(np.arange(8) // 2, 2),
+    )
+    table = known.added_up(plan.size * shares[ones:])
+    known.coarse = residuals_of(known.coarse_tables(), table), np.array([1.0])
+    known.add_distances(2, np.zeros(1, dtype=np.int64), float(UNIT * plan.size))
+    assert (known.prior.variances[2].max() > NOTHING) == dependent
 
 
 def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() -> None:
