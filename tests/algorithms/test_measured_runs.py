@@ -461,10 +461,10 @@ def test_a_forged_transcript_is_refused(finished: dict[str, Path], tmp_path: Pat
 
 
 def test_a_changed_count_of_a_release_of_answers_shows_in_its_files(finished: dict[str, Path], tmp_path: Path) -> None:
-    """Noisy counts are bound to nothing but the answers that are released with them."""
+    """Noisy counts are bound to nothing but the answers that are released with them, and the errors of means among these."""
     folder = forged(finished[NOISE], tmp_path / "one", count)
     replay(folder, tmp_path / "two")
-    assert differing_files(folder, tmp_path / "two") == ["answers.csv"]
+    assert differing_files(folder, tmp_path / "two") == ["answers.csv", "release.json"]
 
 
 @pytest.mark.parametrize("algorithm", MEASURED)
