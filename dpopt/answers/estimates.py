@@ -112,6 +112,7 @@ class Sums:
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares of numbers beyond 1e154: intervals are unbounded then
 def covariances(measured: Measured, first: Sums, second: Sums) -> Numbers:
     """Return the covariances of two lots of sums over the same group (BL-4), (*codes of B, k, k').
 
@@ -151,6 +152,7 @@ def sampling_covariances(measured: Measured, rows: RowTables | None, first: Sums
     return np.asarray(found.reshape(apart.shape) - apart)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _summed(*given: Numbers | Sequence[object]) -> Numbers:
     """Return np.einsum of arrays, each followed by the names of its axes; those that the result keeps stand last."""
     places: dict[object, int] = {}

@@ -82,16 +82,18 @@ def of_ratio(sums: Numbers, covariance: Numbers, z: float) -> Interval:
     >>> of_ratio(np.array([5.0, 1.0]), np.eye(2), 2.0).low
     -inf
     """
-    (n, d), ((vnn, vnd), (_, vdd)) = sums.tolist(), covariance.tolist()
+    (n, d), ((vnn, vnd), (_, vdd)) = sums, covariance
     if d == 0:
         return Interval(float("nan"), -np.inf, np.inf, np.inf)
-    ratio = n / d
-    deviation = float(np.sqrt(max(0.0, vnn - 2 * ratio * vnd + ratio**2 * vdd))) / abs(d)
-    a, b, c = d * d - z * z * vdd, n * d - z * z * vnd, n * n - z * z * vnn
-    if a <= 0:
-        return Interval(ratio, -np.inf, np.inf, deviation)
-    root = float(np.sqrt(max(0.0, b * b - a * c)))
-    return Interval(ratio, (b - root) / a, (b + root) / a, deviation)
+    ratio = float(n / d)
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = float(np.sqrt(np.maximum(0.0, vnn - 2 * ratio * vnd + np.square(ratio) * vdd)) / abs(d))
+        a, b, c = d * d - z * z * vdd, n * d - z * z * vnd, n * n - z * z * vnn
+        root = np.sqrt(np.maximum(0.0, b * b - a * c))
+        low, high = float((b - root) / a) if a > 0 else -np.inf, float((b + root) / a) if a > 0 else np.inf
+    if not np.isfinite([low, high, deviation]).all():  # or squares overflow
+        return Interval(ratio, -np.inf, np.inf, deviation if np.isfinite(deviation) else np.inf)
+    return Interval(ratio, low, high, deviation)
 
 
 def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) -> Interval:

@@ -531,6 +531,13 @@ def test_pairs_are_worth_measuring_where_coarse_tables_show_dependence(dependent
     known.coarse = residuals_of(known.coarse_tables(), table), np.array([1.0])
     known.add_distances(2, np.zeros(1, dtype=np.int64), float(UNIT * plan.size))
     assert (known.prior.variances[2].max() > NOTHING) == dependent
+    independent = known._independent(known.sets.take(known.of_order(2)))
+    for moved in (0.5, 5.0):
+        predicted = independent + np.where(np.arange(64) == 9, moved, 0.0)
+        assert known._coarse_tables_say(2, predicted) == (moved > 1)
+        assert not known._coarse_tables_say(3, predicted)
+    known.coarse = None
+    assert not known._coarse_tables_say(2, predicted)
 
 
 def test_unmeasured_pairs_of_records_depend_no_more_than_distances_let_them() -> None:

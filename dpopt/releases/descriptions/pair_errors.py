@@ -56,7 +56,9 @@ def released_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
         earlier = SizeMeasurement.of(job.plan.budget).deviation if job.plan.budget.earlier else 0.0
         error = column_error(measured, rows, job.schema.sizes, earlier)
         found["one_way"] = {"columns": known, "all_columns": int(told.sum()), "share_error": error}
-        found["one_way"] |= {"mean_errors": means} if (means := mean_errors(measured, rows, job.schema)) else {}
+        found["one_way"] |= (
+            {"mean_errors": means} if (means := mean_errors(measured, rows, job.schema, earlier)) else {}
+        )
     if measured is not None and pairs and len(both := measured.known(2)):
         error = math.sqrt(2 / math.pi) * float(np.median(measured.deviations(both)))
         found["two_way"] |= {"pairs": len(both), "count_error": error}
@@ -104,11 +106,14 @@ def column_error(
     return float(np.maximum(off, beyond * noise / size).max())
 
 
-def mean_errors(measured: MeasuredResiduals, rows: RecordAnswers | None, schema: Schema) -> dict[str, float]:
+def mean_errors(
+    measured: MeasuredResiduals, rows: RecordAnswers | None, schema: Schema, deviation: float = 0.0
+) -> dict[str, float]:
     """Return how far the mean of each measured column of numbers can be off, in standard deviations of the column.
 
     The distance of the rows' mean from the measured one, or what the noise of that stays within with probability 95 %,
-    whichever is larger. Numbers stand at the representatives of their bins; shares are those of the rows, if there are any.
+    whichever is larger; `deviation` is that of a measured number of records. Numbers stand at the representatives of their
+    bins; shares are those of the rows, if there are any. Of rows with one number half of the column's range is the unit.
     """
     columns, found = measured.known(1), {}
     places, cells = _places(measured, columns)
@@ -116,24 +121,30 @@ def mean_errors(measured: MeasuredResiduals, rows: RecordAnswers | None, schema:
     shares = None if rows is None else np.split(rows.on(columns, schema.sizes), columns.starts[1:-1])
     beyond = float(ndtri(1 - MISSED / 2)) if measured.gaussian else -math.log(MISSED) / math.sqrt(2)
     for number, attribute in enumerate(columns.attributes[:, 0].tolist()):
-        if schema.attributes[attribute].kind is AttributeKind.NUMERIC:
-            share = np.maximum(seen[number] + 1 / seen[number].size, 0.0) if shares is None else shares[number]
-            centred, told, spread = _centred(measured.domains, schema, attribute, share)
-            slopes = np.where(told, centred, 0.0) / max(float(share[told].sum()), 1e-300)
-            noise = math.sqrt(measured.variances[places[number]]) / measured.size
+        if schema.attributes[attribute].kind is not AttributeKind.NUMERIC:
+            continue
+        share = np.maximum(seen[number] + 1 / seen[number].size, 0.0) if shares is None else shares[number]
+        centred, told, spread = _centred(measured.domains, schema, attribute, share)
+        unit = spread or float(np.ptp(centred[told])) / 2
+        if unit:
+            slopes = np.where(told, centred, 0.0) / max(float(share[told].sum()), 1 / measured.size)
+            noise = math.sqrt(measured.variances[places[number]]) * float(np.linalg.norm(slopes - slopes.mean()))
+            noise = math.hypot(noise, deviation * float(slopes @ seen[number])) / measured.size
             moved = abs(float(slopes @ (share - share.mean() - seen[number])))
-            if spread:
-                off = max(moved, beyond * noise * float(np.linalg.norm(slopes - slopes.mean())))
-                found[schema.attributes[attribute].measured] = float(f"{off / spread:.6g}")
+            found[schema.attributes[attribute].measured] = float(f"{max(moved, beyond * noise) / unit:.6g}")
     return found
 
 
 def _centred(
     domains: Domains, schema: Schema, attribute: int, share: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], float]:
-    """Return numbers less their mean, which codes are numbers, and their standard deviation; shares are those of all codes."""
+    """Return numbers less their mean, which codes are numbers, and their standard deviation; shares are those of all codes.
+
+    All are parts of the largest number, whose square could be infinite.
+    """
     numbers = np.append(schema.attributes[attribute].representatives, np.nan)[domains.codes_of(attribute)]
     told = ~np.isnan(numbers)  # a missing value has the last code
+    numbers /= float(np.abs(numbers[told]).max()) or 1.0
     own = share[told] / max(float(share[told].sum()), 1e-300)
     centred = numbers - own @ numbers[told]
     return centred, told, math.sqrt(float(own @ centred[told] ** 2))
