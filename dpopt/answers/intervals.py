@@ -86,14 +86,13 @@ def of_ratio(sums: Numbers, covariance: Numbers, z: float) -> Interval:
     if d == 0:
         return Interval(float("nan"), -np.inf, np.inf, np.inf)
     ratio = float(n / d)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # squares of the largest numbers are infinite
         deviation = float(np.sqrt(np.maximum(0.0, vnn - 2 * ratio * vnd + np.square(ratio) * vdd)) / abs(d))
         a, b, c = d * d - z * z * vdd, n * d - z * z * vnd, n * n - z * z * vnn
         root = np.sqrt(np.maximum(0.0, b * b - a * c))
-        low, high = float((b - root) / a) if a > 0 else -np.inf, float((b + root) / a) if a > 0 else np.inf
-    if not np.isfinite([low, high, deviation]).all():  # or squares overflow
-        return Interval(ratio, -np.inf, np.inf, deviation if np.isfinite(deviation) else np.inf)
-    return Interval(ratio, low, high, deviation)
+        ends = np.array([b - root, b + root]) / a
+    low, high = ends.tolist() if a > 0 and np.isfinite(ends).all() else (-np.inf, np.inf)
+    return Interval(ratio, low, high, np.inf if np.isnan(deviation) else deviation)
 
 
 def of_quantile(below: Numbers, variances: Numbers, edges: Numbers, z: float) -> Interval:

@@ -40,7 +40,7 @@ MISSED = 0.05
 TOLERABLE = 0.02
 """Largest error of a percentage within a group, 2 points: the group needs rows enough for it."""
 FAR = 0.1
-"""Part of a column's standard deviation by which a mean within a group is far off."""
+"""Part of a column's standard deviation by which a mean, of all rows or within a group, is far off."""
 LEAST_GAIN = 0.1
 """Part of the squared error of unrelated columns that the rows are better by, at least, to be better."""
 
@@ -56,9 +56,8 @@ def released_errors(job: Job, outcome: Outcome) -> dict[str, Any]:
         earlier = SizeMeasurement.of(job.plan.budget).deviation if job.plan.budget.earlier else 0.0
         error = column_error(measured, rows, job.schema.sizes, earlier)
         found["one_way"] = {"columns": known, "all_columns": int(told.sum()), "share_error": error}
-        found["one_way"] |= (
-            {"mean_errors": means} if (means := mean_errors(measured, rows, job.schema, earlier)) else {}
-        )
+        if means := mean_errors(measured, rows, job.schema, earlier):
+            found["one_way"]["mean_errors"] = means
     if measured is not None and pairs and len(both := measured.known(2)):
         error = math.sqrt(2 / math.pi) * float(np.median(measured.deviations(both)))
         found["two_way"] |= {"pairs": len(both), "count_error": error}

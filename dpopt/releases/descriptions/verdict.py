@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from dpopt.errors import AccuracyWarning, DpoptWarning
-from dpopt.releases.descriptions.pair_errors import rows_needed
+from dpopt.releases.descriptions.pair_errors import FAR, rows_needed
 
 UNUSABLE = 0.2
 """Shares of single columns are of no use if they can be off by more."""
@@ -16,8 +16,6 @@ LITTLE = 0.5
 """Part of the error of unrelated columns above which rows keep little dependence: about half or less, on public tables."""
 FEW = 3
 """If at most one of this many pairs was measured, relationships between many columns can be missing."""
-FAR_MEAN = 0.1
-"""A mean of all rows is of no use if it can be off by more of its column's standard deviation."""
 FEW_GROUPS = 4
 """A column's means are of no use within groups if they need groups so large that fewer than this many exist."""
 MOST_NAMED = 3
@@ -111,7 +109,7 @@ def _of_columns(single: Mapping[str, Any]) -> str:
 
 def _of_means(errors: Mapping[str, float]) -> Iterator[str]:
     """Yield the columns whose means over all rows can be far off, the worst first."""
-    if far := sorted((name for name, error in errors.items() if error > FAR_MEAN), key=lambda one: -errors[one]):
+    if far := sorted((name for name, error in errors.items() if error > FAR), key=lambda one: -errors[one]):
         yield f"means over all rows of {_named(far)}"
 
 
